@@ -3,9 +3,10 @@
 Creating one does not contact the broker (Jakarta Messaging 3.1 section 4.1).
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from jmsbridge.done import DONE
 from jmsbridge.errors import JMSException
 from jmsbridge.spi.envelope import Address
 from jmsbridge.strict import JavaNames
@@ -75,17 +76,20 @@ class Topic(Destination):
 class _Temporary(Destination):
     __slots__ = ("_delete",)
     _temporary = True
-    _delete: Callable[[], None] | None
+    _delete: Callable[[], Any] | None
 
-    def __init__(self, name: str, delete: Callable[[], None] | None = None) -> None:
+    def __init__(self, name: str, delete: Callable[[], Any] | None = None) -> None:
         self._address = Address(name, self._topic, self._temporary)  # not checked: the broker may have chosen it
         self._delete = delete
 
-    def delete(self) -> None:
-        """Remove it; IllegalState while it has consumers, JMSException if another connection created it."""
+    def delete(self) -> Awaitable[None]:
+        """Remove it; IllegalState while it has consumers, JMSException if another connection created it.
+
+        There is nothing to await in the result, except for one that a session of ``jmsbridge.aio`` created.
+        """
         if self._delete is None:
             raise JMSException(f"{self!r} was not created by this connection; only its creator may delete it")
-        self._delete()
+        return self._delete() or DONE
 
 
 class TemporaryQueue(_Temporary, Queue):

@@ -7,6 +7,7 @@ from jmsbridge.browser import QueueBrowser
 from jmsbridge.closing import Closing
 from jmsbridge.consumer import MessageConsumer, TopicSubscriber
 from jmsbridge.core import arguments
+from jmsbridge.core.runtime.executor import ON_THREADS, Executors
 from jmsbridge.core.session import SessionSettings
 from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
@@ -42,9 +43,9 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     __slots__ = ("__weakref__", "_connection", "_core")
 
-    def __init__(self, connection: "Connection", settings: SessionSettings) -> None:
+    def __init__(self, connection: "Connection", settings: SessionSettings, executors: Executors = ON_THREADS) -> None:
         self._connection = connection
-        self._core = connection._core.new_session(settings)
+        self._core = connection._core.new_session(settings, executors)
         self._core.open()
         connection._core.use()
 

@@ -107,7 +107,7 @@ class Worker:
         session, consumer = self._session, self._consumer
         if session is None or consumer is None:
             return False
-        return session._core.incoming.listening.is_running() or consumer._receiver.inbox._has_news()
+        return session._core.incoming.listening.is_running() or consumer._receiver.inbox.has_news()
 
     @property
     def is_current(self) -> bool:

@@ -19,7 +19,7 @@ from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime import clock as clocks
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.closing import CloseState, State
-from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.executor import ON_THREADS, Executors, SerialExecutor
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.session import SessionCore, SessionSettings
@@ -75,9 +75,9 @@ class ConnectionCore:
             raise
         _connections.add(self)
 
-    def new_session(self, settings: SessionSettings) -> SessionCore:
+    def new_session(self, settings: SessionSettings, executors: Executors = ON_THREADS) -> SessionCore:
         """A session, which ``open`` adds to the connection."""
-        return SessionCore(self, settings)
+        return SessionCore(self, settings, executors)
 
     @property
     def sessions(self) -> "tuple[SessionCore, ...]":

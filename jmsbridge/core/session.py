@@ -19,6 +19,7 @@ from jmsbridge.core.receiving.incoming import Incoming
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.closing import CloseState, State
+from jmsbridge.core.runtime.executor import ON_THREADS, Executors
 from jmsbridge.core.runtime.interrupts import for_main_thread, wait_whole
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
@@ -67,7 +68,9 @@ class SessionCore:
 
     outgoing_kind: type[Outgoing] = Outgoing
 
-    def __init__(self, connection: "ConnectionCore", settings: SessionSettings) -> None:
+    def __init__(
+        self, connection: "ConnectionCore", settings: SessionSettings, executors: Executors = ON_THREADS
+    ) -> None:
         self.connection = connection
         self.mode = settings.mode
         self.prefetch = settings.prefetch
@@ -75,7 +78,7 @@ class SessionCore:
         self.life = CloseState(Rank.SESSION)
         self.transactions = SessionTransactions() if settings.mode == SESSION_TRANSACTED else None
         self.calls = MainThreadCalls(self._mend)
-        self.incoming = self._new_incoming(settings)
+        self.incoming = self._new_incoming(settings, executors)
         self.outgoing = self.outgoing_kind(
             self.name,
             connection.clock,
@@ -84,15 +87,18 @@ class SessionCore:
             self.transactions,
             connection.report,
             lambda: connection.wait_link()[0],
+            executors.complete,
         )
         self.outgoing.group_ack_threshold = settings.group_ack_threshold
         self.channel = SessionChannel(connection, self.incoming, self.outgoing, self.transactions, self.failed)
         self._lock = ranked(Rank.SESSION)  # guards _children
         self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # weak: the application may drop them unclosed
         self._has_failed = False  # no link can bring it back
-        self._acknowledge_any = functools.partial(self.acknowledge, None)
+        self.acknowledger: Callable[[Delivery | None], Any] = self.acknowledge
+        """What ``Message.acknowledge`` calls; its result is that of the call."""
+        self._acknowledge_any = functools.partial(self._acknowledge, None)
 
-    def _new_incoming(self, settings: SessionSettings) -> Incoming:
+    def _new_incoming(self, settings: SessionSettings, executors: Executors) -> Incoming:
         connection = self.connection
         options = connection.options
         wait = options.send_timeout if options.block_on_acknowledge else None
@@ -113,6 +119,7 @@ class SessionCore:
             connection.report,
             self.calls,
             connection.returned,
+            executors.deliver,
         )
 
     # ---- guards
@@ -243,11 +250,14 @@ class SessionCore:
 
     def _make_message(self, delivery: Delivery) -> Any:
         arrival = delivery.arrival
-        acknowledger: Callable[[], None] = self._acknowledge_any
+        acknowledger: Callable[[], Any] = self._acknowledge_any
         if self.mode == INDIVIDUAL_ACKNOWLEDGE:
-            acknowledger = functools.partial(self.acknowledge, delivery)
+            acknowledger = functools.partial(self._acknowledge, delivery)
         count = arrival.delivery_count + delivery.uncounted
         return message_from_arrival(arrival.envelope, delivery.redelivered, count, acknowledger)
+
+    def _acknowledge(self, delivery: Delivery | None) -> Any:
+        return self.acknowledger(delivery)
 
     def acknowledge(self, delivery: Delivery | None) -> None:
         """``Message.acknowledge`` and ``JMSContext.acknowledge``."""

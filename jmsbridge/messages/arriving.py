@@ -26,7 +26,7 @@ _destinations: dict[Address, Destination] = {}
 
 
 def message_from_arrival(
-    envelope: Envelope, redelivered: bool, delivery_count: int, acknowledger: Callable[[], None] | None
+    envelope: Envelope, redelivered: bool, delivery_count: int, acknowledger: Callable[[], Any] | None
 ) -> Message:
     """The message that the application gets: body and properties read-only, shared with the envelope until cleared.
 

@@ -1,7 +1,9 @@
 """``Message``: headers, properties and no body (section 3); the base of the five kinds that have one."""
 
+from collections.abc import Awaitable
 from typing import Any, ClassVar, NoReturn, TypeVar, overload
 
+from jmsbridge.done import DONE
 from jmsbridge.errors import MessageFormatException, MessageNotReadableException, MessageNotWriteableException
 from jmsbridge.messages.names import ADMITTED, admit
 from jmsbridge.messages.properties import Properties
@@ -47,15 +49,17 @@ class Message(Properties):
         self._timestamp = 0
         self._type = None
 
-    def acknowledge(self) -> None:
+    def acknowledge(self) -> Awaitable[None]:
         """Acknowledge as the session's mode says: in CLIENT_ACKNOWLEDGE everything it has consumed (section 6.2.10).
 
-        No effect if the session acknowledges automatically, or on a message that was not received.
+        No effect if the session acknowledges automatically, or on a message that was not received. There is nothing
+        to await in the result, except for a message that a consumer of ``jmsbridge.aio`` received.
         """
         if self._gate is not None:
             self._refuse()
         if self._acknowledger is not None:
-            self._acknowledger()
+            return self._acknowledger() or DONE
+        return DONE
 
     def clear_body(self) -> None:
         """Make the body empty and writable, as in a new message; headers and properties are unchanged."""

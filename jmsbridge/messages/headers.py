@@ -73,7 +73,7 @@ class Headers(JavaNames):
 
     # None, or the asynchronous send in progress; every public access checks it first (section 7.3.9).
     _gate: Any
-    _acknowledger: Callable[[], None] | None
+    _acknowledger: Callable[[], Any] | None
     _body_read_only: bool
     _correlation_id: str | bytes | None
     _delivery_count: int

@@ -54,7 +54,7 @@ def test_a_receive_may_have_a_very_long_timeout(broker: Embedded, timeout: Any) 
     session = broker.connect().create_session()
     consumer = session.create_consumer(QUEUE)
     receiving = run_thread(lambda: consumer.receive(timeout=timeout))
-    eventually(lambda: bool(consumer._receiver.inbox._waiting))
+    eventually(lambda: bool(consumer._receiver.inbox.waiting))
     send_texts(broker.connect().create_session(), QUEUE, "m")
     assert text_of(receiving.result(LONG)) == "m"
 

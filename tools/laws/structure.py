@@ -11,7 +11,7 @@ __all__ = ["LAYERS", "Graph", "check"]
 
 LAYERS = (
     ("jmsbridge.errors",),
-    ("jmsbridge.values", "jmsbridge.codecs", "jmsbridge.strict", "jmsbridge.syntax"),
+    ("jmsbridge.values", "jmsbridge.codecs", "jmsbridge.strict", "jmsbridge.syntax", "jmsbridge.done"),
     ("jmsbridge.spi",),
     ("jmsbridge.selectors", "jmsbridge.transport", "jmsbridge.destinations"),
     ("jmsbridge.messages", "jmsbridge.message"),
@@ -27,6 +27,7 @@ LAYERS = (
     ("jmsbridge",),  # the classic API, in the package itself
     ("jmsbridge.simplified",),
     ("jmsbridge.factory", "jmsbridge.domain"),
+    ("jmsbridge.aio",),
     ("jmsbridge.documents",),
     ("jmsbridge.app",),
     ("jmsbridge.cli", "jmsbridge.demo", "jmsbridge.spark", "jmsbridge.testing"),

@@ -80,7 +80,7 @@ class Inbox:
         self._spent = 0
         self._left: set[Delivery] | None = None  # once retired: its unsettled deliveries
         self._finished = False
-        self._waiting = WaitSet()
+        self.waiting = WaitSet()
         self.subscription: Subscription | None = None
         self.selector: Selector | None = None  # set if the client must filter because the broker cannot
         self.unmatched: UnmatchedBuffer | None = None  # set if the client must filter a queue
@@ -118,8 +118,8 @@ class Inbox:
         return any(one is arrival for one in self._queue) or any(one.arrival is arrival for one in self._again)
 
     def _tell(self) -> None:
-        if self._waiting.gates:
-            self._waiting.notify()
+        if self.waiting.gates:
+            self.waiting.notify()
         on_message = self._on_message
         if on_message is not None:
             on_message()
@@ -137,7 +137,7 @@ class Inbox:
     def start(self) -> None:
         """The connection is started: ask for the first messages."""
         with self._lock:
-            wanted = self.window or (1 if self._waiting.gates else 0)  # without a window, one for a waiting receive
+            wanted = self.window or (1 if self.waiting.gates else 0)  # without a window, one for a waiting receive
             first = wanted > 0 and not self._credit and not self._ended() and self.subscription is not None
             self._credit = self._credit or first
         if first:
@@ -150,7 +150,7 @@ class Inbox:
         """Set what to call when there may be a message; None for nothing."""
         with self._lock:
             self._on_message = on_message
-            pause = self._pause() if self._again else None
+            pause = self.pause() if self._again else None
         if on_message is not None:
             on_message()
             if pause:
@@ -269,7 +269,7 @@ class Inbox:
             if not self._switch.on:
                 return NoDelivery.TIMEOUT
             if self._again:
-                if self._pause() > 0:
+                if self.pause() > 0:
                     return NoDelivery.TIMEOUT
                 delivery = self._again[0]
                 delivery.state = _TAKEN
@@ -294,10 +294,10 @@ class Inbox:
             if left is not None and left <= 0:
                 return found
             again = self._again
-            pause = self._pause() if again else None
+            pause = self.pause() if again else None
             if pause is not None and self._switch.on and (left is None or pause < left):
                 left = max(pause, 0.001)
-            self._waiting.wait_for(self._has_news, left)
+            self.waiting.wait_for(self.has_news, left)
         return found
 
     def is_in_hand(self) -> bool:
@@ -306,20 +306,21 @@ class Inbox:
             delivery = self._hand.delivery
             return delivery is not None and delivery.inbox is self
 
-    def _pause(self) -> float:
-        # seconds until the first waiting message may be redelivered
+    def pause(self) -> float:
+        """Seconds until the first message that waits for its redelivery may be taken."""
         try:
             return self._again[0].due - self._clock.monotonic()
         except IndexError:
             return 0.0
 
-    def _has_news(self) -> bool:
+    def has_news(self) -> bool:
+        """Whether ``take`` would give something else than TIMEOUT."""
         if self._ended():
             return True
         if not self._switch.on:
             return False
         if self._again:
-            return self._pause() <= 0
+            return self.pause() <= 0
         return bool(self._queue) or (not self.window and not self._credit and self.subscription is not None)
 
     def redeliver(self, deliveries: list[Delivery], delay: float) -> None:
@@ -416,7 +417,7 @@ class Inbox:
         """No more messages can be taken; a blocked ``wait_next`` returns ``NoDelivery.CLOSED``."""
         with self._lock:
             self._closed = True
-        self._waiting.notify()
+        self.waiting.notify()
 
     def lose(self) -> list[Delivery]:
         """The link is lost: discard all messages; waiting receivers continue with the next inbox.
@@ -428,7 +429,7 @@ class Inbox:
             self._queue.clear()
             self._again.clear()
             self._lost = True
-        self._waiting.notify()
+        self.waiting.notify()
         if self.unmatched is not None:
             self.unmatched.lose()
         return seen

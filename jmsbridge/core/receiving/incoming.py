@@ -20,7 +20,7 @@ from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.clock import Clock
-from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.executor import Executor, SerialExecutor
 from jmsbridge.core.runtime.interrupts import calling_thread, wait_whole
 from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.errors import IllegalStateException, JMSException, MessageFormatException
@@ -37,10 +37,14 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 
-__all__ = ["Incoming"]
+__all__ = ["HERE", "LEFT", "Incoming"]
 
 log = logging.getLogger("jmsbridge.receive")
 
+HERE = -1.0
+"""The time-out of a receive that takes only what is here already, for those who wait in another way."""
+LEFT = -2.0
+"""The same, but a consumer without a window does not ask for a message."""
 _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
 _NO_DEAD_LETTERS = 30.0  # seconds between redeliveries after the limit, if the broker has no dead-letter queue
 
@@ -63,10 +67,11 @@ class Incoming:
         report: Report,
         calls: MainThreadCalls,
         returned: ReturnedDeliveries,
+        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
     ) -> None:
         self.policy = policy
         self.hand = Hand()
-        self.listening = Listening(self, f"jmsbridge-{name}-deliver", switch)
+        self.listening = Listening(self, f"jmsbridge-{name}-deliver", switch, new_executor)
         self.upkeep = SerialExecutor(f"jmsbridge-{name}-upkeep", self._release_unmatched)
         self.native = Native.NONE
         self._unmatched_limit = unmatched_limit
@@ -128,14 +133,18 @@ class Incoming:
     def receive(self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None) -> Any:
         """The next message, or the result of ``read`` for it; None if there is none within ``timeout`` seconds.
 
-        If ``read`` refuses a message, in the automatic modes it is first in line again, in the others it counts as
-        received (rule BO-18).
+        With ``HERE`` or ``LEFT`` as the time-out it does not even ask the broker. If ``read`` refuses a message, in the
+        automatic modes it is first in line again, in the others it counts as received (rule BO-18).
         """
         self._thread = self._check_receive()
         self._receiving = receiver
         deadline = None if timeout is None else self._clock.monotonic() + timeout
         try:
-            while (delivery := receiver.next_no_wait() if timeout == 0 else receiver.next(deadline)) is not None:
+            while (
+                delivery := receiver.next(deadline)
+                if timeout is None or timeout > 0
+                else (receiver.poll(asks=timeout == HERE) if timeout else receiver.next_no_wait())
+            ) is not None:
                 result = self.message_of(delivery)
                 if read is not None:
                     result = self._read(read, result, delivery)

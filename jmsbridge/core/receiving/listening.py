@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch
 from jmsbridge.core.receiving.receiver import Receiver
-from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.executor import Executor, SerialExecutor
 from jmsbridge.errors import MessageFormatException
 from jmsbridge.spi import BackendError
 
@@ -20,6 +20,7 @@ __all__ = ["Listening"]
 log = logging.getLogger("jmsbridge.receive")
 
 _HANDED = DeliveryState.HANDED
+_AGAIN = "the message will be delivered again: %s"
 
 
 class Listening:
@@ -29,8 +30,14 @@ class Listening:
     messages take turns.
     """
 
-    def __init__(self, incoming: "Incoming", name: str, switch: DeliverySwitch) -> None:
-        self.executor = SerialExecutor(name, self._serve)
+    def __init__(
+        self,
+        incoming: "Incoming",
+        name: str,
+        switch: DeliverySwitch,
+        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
+    ) -> None:
+        self.executor = new_executor(name, self._serve)
         self.receivers = 0
         """How many receivers have a listener."""
         self.has_recovered = False
@@ -75,19 +82,35 @@ class Listening:
     # ---- on the executor
 
     def _serve(self) -> None:
-        line = self._line
-        while line and self._switch.on:
-            receiver = line.popleft()
-            receiver.turns += 1  # before looking for messages: for a later one it joins again
-            self._current = receiver  # before the poll: a later close of the receiver waits for its listener
+        while (receiver := self.next_receiver()) is not None:
             try:
                 while self._deliver_next(receiver):
-                    if line:
-                        self._join(receiver)  # at the end of the line
+                    if self.has_others(receiver):
                         break
             finally:
-                self._current = None
-                self._incoming.listener_returned()
+                self.leave()
+
+    def next_receiver(self) -> Receiver | None:
+        """The consumer whose turn it is, until ``leave``; None if there is none that may have a message."""
+        line = self._line
+        if not (line and self._switch.on):
+            return None
+        receiver = line.popleft()
+        receiver.turns += 1  # before looking for messages: for a later one it joins again
+        self._current = receiver  # before the poll: a later close of the receiver waits for its listener
+        return receiver
+
+    def has_others(self, receiver: Receiver) -> bool:
+        """Whether it is another consumer's turn; this one is then last in line."""
+        if not self._line:
+            return False
+        self._join(receiver)
+        return True
+
+    def leave(self) -> None:
+        """The turn is over."""
+        self._current = None
+        self._incoming.listener_returned()
 
     def _deliver_next(self, receiver: Receiver) -> bool:
         if receiver.listener is None:
@@ -98,34 +121,54 @@ class Listening:
                 return False
             self._call(receiver, delivery)
         except BackendError as error:  # a confirmed acknowledgement failed
-            log.warning("the message will be delivered again: %s", error)
+            log.warning(_AGAIN, error)
         finally:
             self._hand.delivery = None
         return True
 
     def _call(self, receiver: Receiver, delivery: Delivery) -> None:
+        taken = self.begin(receiver, delivery)
+        if taken is None:
+            return
+        listener, message = taken
+        try:
+            listener(message)
+        except BaseException as error:  # user code; even SystemExit must not end the thread
+            self.end(delivery, error)
+        else:
+            self.end(delivery, None)
+
+    # ---- the steps around a call, also of a listener that a task awaits
+
+    def begin(self, receiver: Receiver, delivery: Delivery) -> tuple[Callable[[Any], Any], Any] | None:
+        """The listener to call for what ``receiver.poll`` gave, and its message; None if there is nothing to call.
+
+        Raises BackendError.
+        """
         listener = receiver.listener
         if listener is None:
             delivery.inbox.put_back(delivery)
-            return
+            return None
         try:
             message = self._incoming.message_of(delivery)
         except MessageFormatException:
-            return  # logged and rejected
+            return None  # logged and rejected
         delivery.state = _HANDED
-        policy = self._incoming.policy
-        policy.before_handover(delivery)
+        self._incoming.policy.before_handover(delivery)
         delivery.inbox.spend(delivery)
         self.has_recovered = False
-        try:
-            listener(message)
-        except BaseException:  # user code; even SystemExit must not end the thread
+        return listener, message
+
+    def end(self, delivery: Delivery, error: BaseException | None) -> None:
+        """The listener has returned, or raised: settle as the mode requires. Raises BackendError."""
+        policy = self._incoming.policy
+        if error is not None:
             envelope = delivery.arrival.envelope
-            log.exception("the message listener raised on message %s of %s", envelope.message_id, envelope.address)
+            where = (envelope.message_id, envelope.address)
+            log.error("the message listener raised on message %s of %s", *where, exc_info=error)
             if policy.automatic:
                 self._incoming.redeliver([delivery])
-            return
-        if self.has_recovered and policy.automatic:
+        elif self.has_recovered and policy.automatic:
             self._incoming.redeliver([delivery])
         else:
             policy.after_handover(delivery)

@@ -184,18 +184,38 @@ class Receiver:
             return self.next(self._clock.monotonic() + _GRACE)
         return found
 
-    def poll(self) -> Delivery | None:
-        """The next message that is already here."""
+    def poll(self, *, asks: bool = True) -> Delivery | None:
+        """The next message that is already here; with ``asks`` a consumer without a window asks for one."""
         while True:
             inbox = self.inbox
-            if not inbox.window:
+            if asks and not inbox.window:
                 inbox.fetch()
             found = inbox.take()
             if isinstance(found, Delivery):
                 if self._passes(found):
                     return found
-            elif found not in _ONCE_MORE:
+            elif found not in _ONCE_MORE or not (asks or found is NoDelivery.LINK_LOST):
                 return None
+
+    def wait_looked(self) -> None:
+        """Have all messages arrive that the broker has for it now, as ``next_no_wait`` does, and take none."""
+        inbox = self.inbox
+        if inbox.subscription is None or not inbox.is_running():
+            return
+        if not self._drains:
+            inbox.waiting.wait_for(inbox.has_news, _GRACE)
+            return
+        inbox.credit_unknown = True
+        try:
+            deadline = self._clock.monotonic() + _PATIENCE
+            while self._drain(inbox) and not inbox.has_news() and self._clock.monotonic() < deadline:
+                pass
+        except LinkLost:
+            return
+        except BackendError as error:
+            self._ask_again(inbox)
+            raise translate(error) from error
+        self._ask_again(inbox)
 
     def _take_credit_back(self, inbox: Inbox) -> Delivery | None:
         """Drain, so that all available messages arrive, grant credit again, and return the first message, if any."""

@@ -7,16 +7,30 @@ wakes during a call cause one more call, so that work is done in batches.
 import logging
 import threading
 from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.core.runtime.waiting import LONGEST_WAIT, WaitSet
 
-__all__ = ["SerialExecutor"]
+__all__ = ["ON_THREADS", "Executor", "Executors", "SerialExecutor"]
 
 log = logging.getLogger("jmsbridge.executor")
 
 _IDLE = 5  # the thread ends after so many LONGEST_WAITs without work; the next wake starts another
+
+
+class Executor(Protocol):
+    """Where the callbacks of one session run: a thread of its own, or an event loop."""
+
+    def wake(self) -> None:
+        """There may be work: call the work function soon. From any thread; never waits, never raises."""
+
+    def is_current(self) -> bool:
+        """Whether the caller is in a callback."""
+
+    def close(self) -> None:
+        """Call the work function no more; does not wait."""
 
 
 class SerialExecutor:
@@ -104,3 +118,16 @@ class SerialExecutor:
                 return True
             self._ident = None
             return False
+
+
+class Executors(NamedTuple):
+    """How a session makes the executors of its callbacks; each is given its name and its work function."""
+
+    deliver: Callable[[str, Callable[[], None]], Executor] = SerialExecutor
+    """Of the message listeners."""
+    complete: Callable[[str, Callable[[], None]], Executor] = SerialExecutor
+    """Of the answers to asynchronous sends."""
+
+
+ON_THREADS = Executors()
+"""Threads of their own."""

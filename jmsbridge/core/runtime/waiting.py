@@ -7,10 +7,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from jmsbridge.spi import BackendError, Cancels, Channel, Ticket
 
-__all__ = ["LONGEST_WAIT", "AnswerMissing", "OneAnswer", "WaitSet", "Waiter", "cancel", "wait_answered"]
+__all__ = ["LONGEST_WAIT", "AnswerMissing", "Gate", "OneAnswer", "WaitSet", "Waiter", "cancel", "wait_answered"]
 
 LONGEST_WAIT = 1.0
 """Seconds after which every wait checks again by itself, in case the thread that should wake it was interrupted."""
@@ -87,8 +88,15 @@ def cancel(channel: Channel | None, tickets: Sequence[Ticket]) -> None:
             channel.cancel(tickets)
 
 
+class Gate(Protocol):
+    """What a waiter waits at: a lock, or something that wakes a task."""
+
+    def release(self) -> None:
+        """Let it check again; RuntimeError if it has been told and has not checked yet."""
+
+
 class WaitSet:
-    """The threads that wait for some state to change. Needs no lock: call ``notify`` after a change.
+    """The threads, and tasks, that wait for some state to change. Needs no lock: call ``notify`` after a change.
 
     A waiter registers before it checks the state, so that it does not miss a change between the check and the wait.
     """
@@ -96,8 +104,8 @@ class WaitSet:
     __slots__ = ("gates",)
 
     def __init__(self) -> None:
-        self.gates: list[threading.Lock] = []
-        """One lock for each waiting thread; empty if there is none."""
+        self.gates: list[Gate] = []
+        """One for each waiting thread or task; empty if there is none."""
 
     def notify(self) -> None:
         """The state has changed: all waiting threads check again."""

@@ -16,7 +16,8 @@ class CurrentChannel:
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._changed = WaitSet()
+        self.changed = WaitSet()
+        """Those who wait for a channel."""
         self._lock = ranked(Rank.LEAF)  # held to look at ``now`` and then change it
         self.now: Channel | None = None
         self.down: JMSException | None = None
@@ -26,7 +27,7 @@ class CurrentChannel:
         """Send over this channel from now on."""
         with self._lock:
             self.now = channel
-        self._changed.notify()
+        self.changed.notify()
 
     def suspend(self) -> None:
         """The link is lost: sends wait from now on. Takes no lock, since a backend may call it while it holds one."""
@@ -42,11 +43,11 @@ class CurrentChannel:
         """The connection is lost for good; senders fail with ``error``."""
         self.down = error
         self.now = None
-        self._changed.notify()
+        self.changed.notify()
 
     def abandon(self, error: JMSException) -> None:
         """In a forked child: locks may be held by threads that do not exist here."""
-        self._changed = WaitSet()
+        self.changed = WaitSet()
         self._lock = ranked(Rank.LEAF)
         self.now, self.down = None, error
 
@@ -56,12 +57,26 @@ class CurrentChannel:
         if channel is not None:
             return channel
         self._wait_for(lambda: self.now is not None, self._timeout)
-        channel, down = self.now, self.down
+        channel = self.now
         if channel is not None:
             return channel
-        if down is not None:
-            raise copy.copy(down) from down.__cause__  # a copy, because raising adds a traceback
-        raise JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
+        refusal = self.refusal()
+        raise refusal from refusal.__cause__
+
+    def check_up(self) -> None:
+        """Raise the error because of which there will be no channel any more, if there is one."""
+        if self.down is not None:
+            refusal = self.refusal()
+            raise refusal from refusal.__cause__
+
+    def refusal(self) -> JMSException:
+        """The error of a sender that has waited so long, or need not wait, since there will be no channel any more."""
+        down = self.down
+        if down is None:
+            return JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
+        refusal = copy.copy(down)  # a copy, because raising adds a traceback
+        refusal.__cause__ = down.__cause__
+        return refusal
 
     def wait_replaced(self, channel: Channel) -> None:
         """Wait until this channel is replaced or the connection is lost; JMSException after the timeout."""
@@ -73,4 +88,4 @@ class CurrentChannel:
         return self._wait_for(lambda: self.now is not channel, timeout)
 
     def _wait_for(self, is_so: Callable[[], bool], timeout: float) -> bool:
-        return self._changed.wait_for(lambda: is_so() or self.down is not None, timeout)
+        return self.changed.wait_for(lambda: is_so() or self.down is not None, timeout)

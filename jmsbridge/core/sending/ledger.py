@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from jmsbridge.core.runtime.executor import SerialExecutor
+from jmsbridge.core.runtime.executor import Executor, SerialExecutor
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import OneAnswer, WaitSet
 from jmsbridge.core.sending.weight import window_text
@@ -58,9 +58,14 @@ class Ledger:
     """
 
     def __init__(
-        self, name: str, window: int, window_bytes: int | None, give_up: Callable[[Sequence[Ticket]], None]
+        self,
+        name: str,
+        window: int,
+        window_bytes: int | None,
+        give_up: Callable[[Sequence[Ticket]], None],
+        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
     ) -> None:
-        self.executor = SerialExecutor(name, self._deliver)
+        self.executor = new_executor(name, self._deliver)
         self._give_up = give_up
         self._window = window
         self._window_bytes = window_bytes
@@ -88,6 +93,11 @@ class Ledger:
     def last(self) -> int:
         """The number of the last send, for ``wait_finished``."""
         return self._entered
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every send has been called back."""
+        return self._finished >= self._entered
 
     def enter(self, entry: Entry, timeout: float) -> None:
         """Add a send; waits for room in the window, ResourceAllocation after ``timeout`` seconds.
@@ -122,7 +132,8 @@ class Ledger:
         if due:
             self.executor.wake()
 
-    def _is_full(self, size: int) -> bool:
+    def is_full(self, size: int) -> bool:
+        """Whether a send of this size would wait for room in the window."""
         if self._entered - self._finished >= self._window:
             return True
         limit = self._window_bytes
@@ -130,14 +141,18 @@ class Ledger:
 
     def _wait_room(self, size: int, timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        while self._is_full(size) and not self.executor.is_current():
+        while self.is_full(size) and not self.executor.is_current():
             finished = self._finished
             target = min(finished + step(self._entered - finished), self._entered)
             if not self._wait(target, max(0.0, deadline - time.monotonic())):
-                raise ResourceAllocationException(
-                    f"the message was not sent: the send {window_text(self._window, self._window_bytes)} "
-                    f"stayed full for {timeout:g} s"
-                )
+                raise self.refusal(timeout)
+
+    def refusal(self, timeout: float) -> ResourceAllocationException:
+        """The error of a sender that has waited so long for room."""
+        return ResourceAllocationException(
+            f"the message was not sent: the send {window_text(self._window, self._window_bytes)} "
+            f"stayed full for {timeout:g} s"
+        )
 
     def _wait(self, target: int, timeout: float | None) -> bool:
         self._targets.append(target)
@@ -176,7 +191,7 @@ class Ledger:
     def close(self, *, when_idle: bool) -> bool:
         """Accept no more sends; with ``when_idle`` do so only if all callbacks have run. Returns whether they have."""
         with self._lock:
-            idle = self._finished >= self._entered
+            idle = self.is_idle
             self._closed = self._closed or idle or not when_idle
             return idle
 
@@ -191,7 +206,11 @@ class Ledger:
         self.wake()
         if self._wait(number, timeout):
             return
-        self._give_up([entry for entry in tuple(self._entries) if entry.number <= number and not entry.answered])
+        self.give_up(number)
         while not self._wait(number, _PATIENCE):
             log.warning("still waiting for a completion listener to return")
             self.executor.wake()  # in case its thread could not be started
+
+    def give_up(self, number: int) -> None:
+        """Give up what has no answer, of send ``number`` and all before it."""
+        self._give_up([entry for entry in tuple(self._entries) if entry.number <= number and not entry.answered])

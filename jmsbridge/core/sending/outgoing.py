@@ -11,6 +11,7 @@ from jmsbridge.core.emulation.delaying import Delays
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.core.runtime.executor import Executor, SerialExecutor
 from jmsbridge.core.runtime.interrupts import main_thread
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel
 from jmsbridge.core.sending.current_channel import CurrentChannel
@@ -23,8 +24,11 @@ from jmsbridge.core.sending.throttle import Throttle
 from jmsbridge.core.sending.tickets import (
     AcknowledgedSend,
     AsyncSend,
+    Awaited,
+    AwaitedSend,
     Completion,
     DelayedSend,
+    NotNow,
     PlainSend,
     Sender,
 )
@@ -63,19 +67,19 @@ class Outgoing:
         transactions: SessionTransactions | None,
         on_failure: Callable[[JMSException], None],
         wait_link: Callable[[], Link],
+        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
     ) -> None:
-        window, window_bytes = options.send_window, options.confirmation_window_size
-        self.ledger = Ledger(f"jmsbridge-{name}-complete", window, window_bytes, self._give_up)
+        window = (options.send_window, options.confirmation_window_size)
+        self.ledger = Ledger(f"jmsbridge-{name}-complete", *window, self._give_up, new_executor)
         self.handler: Callable[[Any], None] | None = None
         self.group_ack_threshold = 1
-        self.failed: deque[JMSException] = deque(maxlen=max(_KEPT_FAILURES, window))
+        self.failed: deque[JMSException] = deque(maxlen=max(_KEPT_FAILURES, options.send_window))
         self._groups: dict[Group, None] = {}
-        self._pending = PendingSends(window, window_bytes, options.send_timeout, self.report, self._give_up)
+        self._pending = PendingSends(*window, options.send_timeout, self.report, self._give_up)
         self._transactions = transactions
         self._clock, self._now_ms = clock, clock.now_ms
-        self._options, self._throttle = options, throttle
+        self._options, self.throttle, self._on_failure = options, throttle, on_failure
         self._next_id = message_ids()
-        self._on_failure = on_failure
         self._plan: Plan | None = None
         self._lacks = False  # whether the broker lacks a feature that a send may need
         self.channel = CurrentChannel(options.send_timeout)
@@ -86,7 +90,7 @@ class Outgoing:
             self._grouped = GroupedSends(name, clock, options.send_timeout, throttle, self.channel, wait_link)
         self._delays = Delays(name, clock, options.emulation_limit, self._send_due)
         self._after_commit: list[tuple[Envelope, Any]] = []  # delayed sends of the transaction
-        self._weighed = window_bytes is not None
+        self._weighed = options.confirmation_window_size is not None
         self._block_durable = options.block_on_durable_send
         self._block_non_durable = options.block_on_non_durable_send
         self._timeout = options.send_timeout
@@ -130,8 +134,8 @@ class Outgoing:
         """
         if message._gate is not None:
             message._refuse()
-        if self._throttle.is_active and not (is_async and self.ledger.executor.is_current()):
-            self._throttle.wait_open(self._timeout)
+        if self.throttle.is_active and not (is_async and self.ledger.executor.is_current()):
+            self.throttle.wait_open(self._timeout)
         now = self._now_ms()
         due = now + delay
         timestamp = 0 if sender._no_timestamp else now
@@ -174,7 +178,8 @@ class Outgoing:
         if foreign is not None:
             write_headers(message, foreign)
         if listener is not None:
-            self._send_async(sender, envelope, message, listener, foreign, held=held)
+            send = self._send_awaited if isinstance(listener, Awaited) else self._send_async
+            send(sender, envelope, message, listener, foreign, held=held)
             return
         target = message if foreign is None else foreign
         if held:
@@ -232,7 +237,7 @@ class Outgoing:
                 cancel(channel, (ticket,))
                 if waiter.answered and waiter.error is None:
                     return
-                alarm, last = self._throttle.is_active, waiter.error or error
+                alarm, last = self.throttle.is_active, waiter.error or error
                 raise translate(missing(envelope, self._timeout, self._plan, last, alarm=alarm), (message,)) from error
             except BackendError as error:
                 again = isinstance(error, LinkLost) and (self._options.resend or not error.in_doubt)
@@ -300,6 +305,42 @@ class Outgoing:
         if main:
             self._handing = None
 
+    def _send_awaited(
+        self,
+        sender: Sender,
+        envelope: Envelope,
+        message: Message,
+        listener: Any,
+        foreign: Any,
+        *,
+        held: bool,
+    ) -> None:
+        size = weigh(envelope) if self._weighed else 0
+        channel = self.channel.now
+        if channel is None or self.ledger.is_full(size):
+            self.channel.check_up()
+            raise NotNow
+        if held:  # it goes out when it is due: nothing is there to await
+            self._hold(envelope, message if foreign is None else foreign)
+            listener.on_completion(message)
+            return
+        entry = AwaitedSend(self.ledger, size, message, listener, foreign, sender._unchecked)
+        if self._transactions is not None:
+            entry.transaction = self._transactions.current
+        main = get_ident() == self._main
+        if main:
+            self._handing = entry
+        listener.on_entered(entry)
+        try:
+            self.ledger.enter(entry, 0)
+            sender._last_async = entry.number
+            (self._collector or channel).send(envelope, entry)
+        except JMSException:
+            entry.cancel()
+            raise
+        if main:
+            self._handing = None
+
     def _hand_over(self, envelope: Envelope, entry: AcknowledgedSend, *, waits: bool = False) -> None:
         self._wait_channel()
         main = get_ident() == self._main
@@ -355,7 +396,7 @@ class Outgoing:
             self._delays.hold(envelope, DelayedSend(target, self.report) if entry is None else entry)
 
     def _send_due(self, envelope: Envelope, ticket: Ticket) -> None:
-        self._throttle.wait_open(self._timeout)
+        self.throttle.wait_open(self._timeout)
         try:
             channel = self._wait_channel()
         except JMSException as error:
@@ -404,7 +445,7 @@ class Outgoing:
     def check_committable(self) -> None:
         """Before a commit with sends: wait until senders may send, or raise before anything is done."""
         if self._transactions is not None and self._transactions.current.has_sends:
-            self._throttle.wait_open(self._timeout)
+            self.throttle.wait_open(self._timeout)
 
     def is_awaited_here(self) -> bool:
         """Whether the caller is in a completion listener of this session, and another thread waits for it to return."""

@@ -17,7 +17,17 @@ from jmsbridge.errors import unchecked
 from jmsbridge.message import Message
 from jmsbridge.spi import BackendError, Ticket
 
-__all__ = ["AcknowledgedSend", "AsyncSend", "Completion", "DelayedSend", "PlainSend", "Sender"]
+__all__ = [
+    "AcknowledgedSend",
+    "AsyncSend",
+    "Awaited",
+    "AwaitedSend",
+    "Completion",
+    "DelayedSend",
+    "NotNow",
+    "PlainSend",
+    "Sender",
+]
 
 
 class Completion(Protocol):
@@ -86,6 +96,40 @@ class AsyncSend(Entry):
             return
         error = translate(self.error, (target,))
         self.listener.on_exception(target, unchecked(error) if self.simplified else error)
+
+
+class NotNow(Exception):
+    """A send that a task awaits would have to wait: nothing was sent, and it may come again."""
+
+
+class Awaited:
+    """The completion of a send that a task awaits: the call does not wait, but raises NotNow."""
+
+    __slots__ = ()
+
+    def on_entered(self, entry: "AwaitedSend") -> None:
+        """The send is in the ledger, and passed to the backend next."""
+
+    def on_completion(self, message: Any) -> None:
+        """The broker has the message."""
+
+    def on_exception(self, message: Any, error: BackendError) -> None:
+        """The broker refused the message, or it is in doubt."""
+
+
+class AwaitedSend(AsyncSend):
+    """A send that a task awaits. The application may use its message meanwhile, as during no other asynchronous send:
+    it is the task that waits."""
+
+    __slots__ = ()
+
+    def complete(self) -> None:
+        """Tell the task."""
+        target = self.message if self.foreign is None else self.foreign
+        if self.error is None:
+            self.listener.on_completion(target)
+        else:
+            self.listener.on_exception(target, self.error)
 
 
 class AcknowledgedSend(Entry):

@@ -86,7 +86,7 @@ def text_of(message: Message | None) -> str:
 class Collector:
     """A message listener that records its messages; ``on`` is called for each message, after it was recorded."""
 
-    def __init__(self, on: Callable[[Message], None] | None = None) -> None:
+    def __init__(self, on: Callable[[Message], object] | None = None) -> None:
         self.messages: list[Message] = []
         self.on = on
         self._more = threading.Condition()

@@ -56,7 +56,7 @@ def test_closing_wakes_a_blocked_receive_and_is_woken_by_it(
     session = connect(close_timeout=60.0).create_session()
     consumer = session.create_consumer(QUEUE)
     receiving = run_thread(consumer.receive)
-    eventually(lambda: consumer._receiver.inbox._waiting.gates)
+    eventually(lambda: consumer._receiver.inbox.waiting.gates)
     closing = run_thread(consumer.close if what == "consumer" else session.close)
     closing.result(LONG)
     assert receiving.result(LONG) is None

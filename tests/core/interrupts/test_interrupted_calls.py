@@ -105,7 +105,7 @@ def test_a_receive_interrupted_while_it_waits_leaves_nothing(
 ) -> None:
     session = connect().create_session(session_mode=mode)
     consumer = session.create_consumer(QUEUE)
-    waiting = consumer._receiver.inbox._waiting
+    waiting = consumer._receiver.inbox.waiting
     with interrupted_when(lambda: waiting.gates, raised):
         consumer.receive()
     assert not waiting.gates

@@ -183,7 +183,7 @@ def test_an_asynchronous_send_that_waited_for_room_uses_the_new_link(
 def test_a_receive_on_a_lost_subscription_says_why(backend: ScriptedBackend, connect: Connect) -> None:
     consumer = connect().create_session().create_consumer(QUEUE)
     receiving = run_thread(consumer.receive)
-    eventually(lambda: bool(consumer._receiver.inbox._waiting))
+    eventually(lambda: bool(consumer._receiver.inbox.waiting))
     backend.subscription.lose(AddressRefused("the queue was deleted"))
     error = receiving.exception(LONG)
     assert isinstance(error, InvalidDestinationException)

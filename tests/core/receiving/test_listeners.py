@@ -70,7 +70,7 @@ def test_a_listener_is_refused_while_another_thread_receives(broker: Embedded) -
     session = broker.connect().create_session()
     consumer = session.create_consumer(QUEUE)
     receiving = run_thread(consumer.receive)
-    eventually(lambda: consumer._receiver.inbox._waiting.gates)
+    eventually(lambda: consumer._receiver.inbox.waiting.gates)
     with pytest.raises(IllegalStateException, match="another thread is receiving"):
         consumer.message_listener = print
     send_texts(session, QUEUE, "m")

@@ -117,7 +117,7 @@ def test_a_start_without_a_link_asks_on_the_next_one(backend: ScriptedBackend, c
     eventually(lambda: "channel" in backend.script.verbs(2))
     connection.start()
     receiving = run_thread(consumer.receive)
-    eventually(lambda: bool(consumer._receiver.inbox._waiting))
+    eventually(lambda: bool(consumer._receiver.inbox.waiting))
     reconnect.set()
     eventually(lambda: "grant" in backend.script.verbs(2))
     backend.subscription.deliver(text_envelope(QUEUE.address, "there"))
