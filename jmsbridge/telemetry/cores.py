@@ -1,7 +1,9 @@
 """Connection and session with telemetry: they do what those of the core do, inside spans."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from inspect import isawaitable
 from typing import Any
 
 import msgspec
@@ -12,12 +14,13 @@ from jmsbridge.config import Target
 from jmsbridge.core.connection import ConnectionCore
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.receiver import Receiver
+from jmsbridge.core.runtime.executor import ON_THREADS, Executors
 from jmsbridge.core.sending.outgoing import Outgoing
-from jmsbridge.core.sending.tickets import Completion, Sender
+from jmsbridge.core.sending.tickets import Awaited, AwaitedSend, Completion, NotNow, Sender
 from jmsbridge.core.session import SessionCore, SessionSettings
 from jmsbridge.destinations import Destination
 from jmsbridge.message import Message
-from jmsbridge.spi import Address, Backend, Envelope
+from jmsbridge.spi import Address, Backend, BackendError, Envelope
 from jmsbridge.telemetry.carrying import with_context
 from jmsbridge.telemetry.spans import Telemetry
 
@@ -31,9 +34,9 @@ class TracedConnectionCore(ConnectionCore):
         self.telemetry = Telemetry(target.endpoints[0], self._unsettled, self._unconfirmed)
         super().__init__(target, backend)
 
-    def new_session(self, settings: SessionSettings) -> SessionCore:
+    def new_session(self, settings: SessionSettings, executors: Executors = ON_THREADS) -> SessionCore:
         """See ``ConnectionCore``."""
-        return _TracedSessionCore(self, settings)
+        return _TracedSessionCore(self, settings, executors)
 
     def on_restored(self) -> None:
         """See ``ConnectionCore``."""
@@ -81,14 +84,36 @@ class _TracedCompletion:
         self._listener.on_exception(message, error)
 
 
+class _TracedAwaited(Awaited):
+    """The same for a send that a task awaits."""
+
+    __slots__ = ("_ended", "_listener")
+
+    def __init__(self, listener: Awaited, ended: _TracedCompletion) -> None:
+        self._listener = listener
+        self._ended = ended
+
+    def on_entered(self, entry: AwaitedSend) -> None:
+        """The send is in the ledger."""
+        self._listener.on_entered(entry)
+
+    def on_completion(self, message: Any) -> None:
+        """The broker has it."""
+        self._ended.on_completion(message)
+
+    def on_exception(self, message: Any, error: BackendError) -> None:
+        """It failed, or its outcome is unknown."""
+        self._ended.on_exception(message, error)
+
+
 class _TracedSessionCore(SessionCore):
     """A session with telemetry."""
 
     outgoing_kind = _TracedOutgoing
 
-    def __init__(self, connection: TracedConnectionCore, settings: SessionSettings) -> None:
+    def __init__(self, connection: TracedConnectionCore, settings: SessionSettings, executors: Executors) -> None:
         self._telemetry = connection.telemetry
-        super().__init__(connection, settings)
+        super().__init__(connection, settings, executors)
         self.incoming.checks.on_dead_letter = self._dead_lettered
 
     def _dead_lettered(self, delivery: Delivery) -> None:
@@ -110,10 +135,15 @@ class _TracedSessionCore(SessionCore):
         """See ``SessionCore``."""
         telemetry, address, began = self._telemetry, destination.address, time.monotonic_ns()
         span = telemetry.sending(address)
-        traced = None if listener is None else _TracedCompletion(listener, telemetry, span, address, began)
+        traced: Any = None
+        if listener is not None:
+            traced = _TracedCompletion(listener, telemetry, span, address, began)
+            traced = _TracedAwaited(listener, traced) if isinstance(listener, Awaited) else traced
         try:
             with trace.use_span(span, record_exception=False, set_status_on_exception=False):
                 super().send(sender, destination, message, foreign, mode, priority, ttl, delay, traced, duplicate_id)
+        except NotNow:  # it comes again, with a span that counts
+            raise
         except BaseException as error:
             telemetry.sent(span, address, began, error)
             raise
@@ -138,10 +168,12 @@ class _TracedSessionCore(SessionCore):
         """See ``SessionCore``."""
         super().listen(receiver, None if listener is None else self._traced(listener))
 
-    def _traced(self, listener: Callable[[Any], None]) -> Callable[[Any], None]:
-        def process(message: Message) -> None:
-            with self._telemetry.processing(message):
-                listener(message)
+    def _traced(self, listener: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def process(message: Message) -> Any:
+            with ExitStack() as span:
+                span.enter_context(self._telemetry.processing(message))
+                result = listener(message)
+                return _awaited(result, span.pop_all()) if isawaitable(result) else result
 
         return process
 
@@ -169,6 +201,11 @@ class _TracedSessionCore(SessionCore):
 
     def _unsettled(self) -> list[dict[str, Any]]:
         return [_properties(delivery) for delivery in self.incoming.policy.unsettled()]
+
+
+async def _awaited(result: Awaitable[object], span: ExitStack) -> None:
+    with span:
+        await result
 
 
 def _properties(delivery: Delivery) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Spans, metrics and trace context with OpenTelemetry's own exporters."""
 
+import asyncio
 import itertools
 import threading
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 import jmsbridge
 import jmsbridge_embedded
-from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Connection, Message, Queue, TextMessage
+from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Connection, Message, Queue, TextMessage, aio
 from jmsbridge.telemetry.carrying import context_of, with_context
 
 _names = itertools.count(1)
@@ -262,3 +263,40 @@ def test_without_the_option_nothing_is_loaded(url: str, spans: InMemorySpanExpor
     assert isinstance(message, TextMessage)
     assert not message.property_exists("traceparent")
     assert spans.get_finished_spans() == ()
+
+
+def test_tasks_have_the_spans_of_threads(url: str, spans: InMemorySpanExporter) -> None:
+    """Sends that wait in line have the parent of their task; the span of an ``async`` listener lasts until it ends."""
+    tracer = trace.get_tracer("test")
+
+    async def main() -> None:
+        async with aio.connect(url, telemetry=True, send_window=2) as connection:
+            await connection.start()
+            session = await connection.create_session()
+            producer = await session.create_producer(QUEUE)
+
+            async def send(number: int) -> None:
+                with tracer.start_as_current_span(f"request {number}"):
+                    await producer.send(str(number))
+
+            await asyncio.gather(*map(send, range(5)))
+            consumer = await session.create_consumer(QUEUE)
+            assert await consumer.receive() is not None
+            ended = asyncio.Event()
+
+            async def listen(message: Message) -> None:
+                await asyncio.sleep(0)
+                with tracer.start_as_current_span("within"):
+                    ended.set()
+
+            consumer.message_listener = listen
+            await ended.wait()
+
+    asyncio.run(main())
+    parents = [span.parent.span_id for span in named(spans, "send orders") if span.parent is not None]
+    requests = [span.context.span_id for number in range(5) for span in named(spans, f"request {number}")]
+    assert parents == requests
+    assert len(named(spans, "receive orders")) == 1
+    within = named(spans, "within")[0].parent
+    assert within is not None
+    assert within.span_id in {span.context.span_id for span in named(spans, "process orders")}

@@ -21,6 +21,7 @@ PROGRAMS: dict[str, list[object]] = {
     "kinds": ["text", "count=Int(3), price=Double(9.5)", "1 one", "Double(1.5)", "nothing", "2 of them"],
     "applications": [7, 0, "closed"],
     "asking": ["42", "odd", "a,b 1"],
+    "tasks": ["0", "1", "2", "heard", "re: ping"],
 }
 
 WRONG = """

@@ -1,0 +1,78 @@
+"""What a session shares with what it creates."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from jmsbridge import consumer as threaded
+from jmsbridge.aio.delivering import Delivering
+from jmsbridge.aio.line import Line
+from jmsbridge.core.receiving.delivery import Delivery
+from jmsbridge.core.receiving.receiver import Receiver
+from jmsbridge.core.session import SessionCore
+from jmsbridge.errors import IllegalStateException
+
+__all__ = ["Scope"]
+
+
+class Scope:
+    """One session's line of calls, its listeners' task, and the rules about its tasks.
+
+    ``keep`` keeps a task alive that nobody may be waiting for.
+    """
+
+    def __init__(
+        self,
+        core: SessionCore,
+        line: Line,
+        delivering: Delivering,
+        keep: Callable[["asyncio.Future[Any]"], "asyncio.Future[Any]"],
+    ) -> None:
+        self.core = core
+        self.line = line
+        self.port = line.port
+        self.delivering = delivering
+        self.keep = keep
+        self.receiving: asyncio.Task[Any] | None = None
+        """The task that receives."""
+        policy = core.incoming.policy
+        self.confirms = core.connection.options.block_on_acknowledge
+        """Whether acknowledgements wait for the broker."""
+        self.confirms_receives = self.confirms and not (policy.deferred or policy.transacted)
+        core.acknowledger = self.acknowledge
+
+    def check(self) -> None:
+        """IllegalState after the close and in another loop; raises the error of a call whose task was cancelled."""
+        self.line.check()
+        self.core.check_open()
+
+    def begin_receive(self, consumer: threaded.MessageConsumer) -> None:
+        """The running task receives from now on; IllegalState if another one does."""
+        self.line.check()
+        consumer._check()
+        self.core.begin()
+        if self.receiving is not None:
+            raise IllegalStateException("another task is receiving on this session; give it a session of its own")
+        self.receiving = asyncio.current_task()
+
+    def check_listen(self) -> None:
+        """IllegalState while another task receives."""
+        self.check()
+        if self.receiving is not None and self.receiving is not asyncio.current_task():
+            raise IllegalStateException("a task is receiving on this session; set the listener on another one")
+
+    def take_credit_back(self, receiver: Receiver) -> None:
+        """A receive without a window was cancelled: the message that it asked for may go to other consumers."""
+        self.keep(self.port.loop.create_task(self.line.whole(receiver.wait_looked)))
+
+    def acknowledge(self, delivery: Delivery | None) -> "asyncio.Future[None]":
+        """What ``message.acknowledge`` calls: it takes effect also if nobody awaits the result."""
+        self.line.check()
+        if self.line.is_still and not self.confirms:
+            done: asyncio.Future[None] = self.port.loop.create_future()
+            self.core.acknowledge(delivery)
+            done.set_result(None)
+            return done
+        return self.keep(
+            self.port.loop.create_task(self.line.whole(lambda: self.core.acknowledge(delivery), owes=True))
+        )

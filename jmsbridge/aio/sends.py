@@ -1,0 +1,177 @@
+"""One send of a task: in line, in flight, answered."""
+
+import asyncio
+import contextvars
+import time
+from typing import Any
+
+from jmsbridge.aio.line import Line
+from jmsbridge.core.runtime.waiting import AnswerMissing
+from jmsbridge.core.sending.tickets import Awaited, AwaitedSend, NotNow
+from jmsbridge.core.translate import translate
+from jmsbridge.errors import InDoubt, InDoubtException
+from jmsbridge.producer import MessageProducer
+from jmsbridge.spi import BackendError, LinkLost
+
+__all__ = ["Send", "in_doubt"]
+
+
+class Send(Awaited):
+    """One call of ``producer.send``. It ``waits`` for the broker's answer, or only until it was handed over."""
+
+    __slots__ = (
+        "_context",
+        "_entry",
+        "_line",
+        "_options",
+        "_producer",
+        "_waits",
+        "_what",
+        "ended",
+        "error",
+        "future",
+        "gone",
+        "since",
+    )
+    limited = True
+
+    def __init__(
+        self, line: Line, producer: MessageProducer, what: tuple[Any, ...], options: dict[str, Any], waits: bool
+    ) -> None:
+        self._line = line
+        self._producer = producer
+        self._what = what
+        self._options = options
+        self._waits = waits
+        self._context: contextvars.Context | None = None  # of the task, for a send that is not made in it
+        self._entry: AwaitedSend | None = None
+        self.ended = False
+        self.error: BaseException | None = None
+        self.gone = False
+        self.since = time.monotonic()
+        self.future: asyncio.Future[None] | None = None
+
+    # ---- in line
+
+    def join(self) -> None:
+        """It is made later, in the context of its task."""
+        self._context = contextvars.copy_context()
+
+    def begin(self) -> None:
+        """Hand it over; NotNow if that would have to wait."""
+        core = self._line.core
+        if not self._line.is_ready():
+            core.outgoing.channel.check_up()
+            raise NotNow
+        send: Any = self._producer.send
+        try:
+            if self._context is None:
+                send(*self._what, completion_listener=self, **self._options)
+            else:
+                self._context.run(send, *self._what, completion_listener=self, **self._options)
+        except NotNow:
+            core.calls.under_way = False  # nothing was begun that the next call would have to complete
+            raise
+        if not self._waits:
+            self._end(None)
+
+    def on_entered(self, entry: AwaitedSend) -> None:
+        """It is in flight."""
+        self._entry = entry
+        self._line.expect_answer()
+
+    def refuse(self, error: BaseException) -> None:
+        """It was not sent."""
+        self._end(error)
+
+    # ---- answered, in the loop
+
+    def on_completion(self, message: Any) -> None:
+        """The broker has it."""
+        if self._waits and not self._line.port.loop.is_closed():
+            self._end(None)
+
+    def on_exception(self, message: Any, error: BackendError) -> None:
+        """The broker does not have it, or it is in doubt; what never reached the broker is sent again."""
+        line = self._line
+        if line.port.loop.is_closed():
+            line.core.outgoing.report(message, error)
+            return
+        if not self._waits or self.gone:
+            if self._entry is None or self._entry.transaction is None:  # otherwise the commit says it
+                line.core.outgoing.report(message, error)
+            return
+        if self._comes_again(error):
+            self._entry = None
+            line.add_again(self)
+            return
+        if isinstance(error, AnswerMissing):
+            limit = line.core.connection.options.send_timeout
+            text = f"no answer to a send within {limit:g} s (option send_timeout); its outcome is unknown"
+            error = AnswerMissing(text, in_doubt=True)
+        self._end(translate(error, (message,)))
+
+    def _comes_again(self, error: BackendError) -> bool:
+        options = self._line.core.connection.options
+        lost = isinstance(error, LinkLost) and (options.resend or not error.in_doubt)
+        is_up = self._line.core.outgoing.channel.down is None
+        return lost and is_up and time.monotonic() - self.since < options.send_timeout
+
+    def _end(self, error: BaseException | None) -> None:
+        self.ended = True
+        self.error = error
+        future = self.future
+        if future is None or future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    # ---- the task's side
+
+    async def wait_sent(self) -> None:
+        """Wait for the guarantee; when cancelled, say in the exception what has become of the message."""
+        if self.ended:
+            if self.error is not None:
+                raise self.error
+            return
+        self.future = self._line.port.loop.create_future()
+        try:
+            await self.future
+        except asyncio.CancelledError as cancelled:
+            self.gone = True
+            self._explain(cancelled)
+            raise
+
+    def _explain(self, cancelled: asyncio.CancelledError) -> None:
+        entry = self._entry
+        if entry is None:
+            cancelled.add_note("the message was not sent: the send was cancelled while it waited for its turn")
+            return
+        if entry.answered and entry.error is None:
+            cancelled.add_note(f"message {entry.message.jms_message_id} was sent: the broker has it")
+            return
+        doubt = InDoubtException(
+            "the send was cancelled before its answer came: it goes on, and a failure is reported to the exception "
+            "listener and in failed_sends",
+            "CANCELLED",
+            unknown=[entry.message if entry.foreign is None else entry.foreign],
+        )
+        cancelled.add_note(str(doubt))
+        cancelled.__cause__ = doubt
+
+
+def in_doubt(error: BaseException) -> InDoubt | None:
+    """What a cancelled send, or a time-out around one, left in doubt; None if nothing was.
+
+    ``except TimeoutError as late: aio.in_doubt(late)``; its ``unknown`` is the message.
+    """
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        if isinstance(found, InDoubt):
+            return found
+        seen.add(id(found))
+        found = found.__cause__ or found.__context__
+    return None

@@ -1,0 +1,284 @@
+"""A cancellation at every ``await`` of a program: nothing is lost, nothing is marked, nobody is stuck."""
+
+import asyncio
+import itertools
+from typing import Any
+
+import pytest
+
+import jmsbridge
+from jmsbridge import Queue, aio
+from jmsbridge.aio.pool import Call
+from jmsbridge.core import connection as core
+from jmsbridge.testing.scripted import ScriptedBackend
+from tests.aio.support import cancelled_at, eventually, looped, opened, receive_texts, soon
+
+QUEUE = Queue("orders")
+MODES = (jmsbridge.AUTO_ACKNOWLEDGE, jmsbridge.CLIENT_ACKNOWLEDGE, jmsbridge.DUPS_OK_ACKNOWLEDGE)
+TEXTS = [str(number) for number in range(8)]
+
+
+async def _send(target: str, *texts: str) -> None:
+    async with aio.connect(target) as connection, connection.create_session() as session:
+        producer = await session.create_producer(QUEUE)
+        await asyncio.gather(*(producer.send(text) for text in texts))
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 100])
+@pytest.mark.parametrize("mode", MODES)
+@looped
+async def test_a_receive_loses_and_marks_nothing(target: str, mode: int, prefetch: int) -> None:
+    for at in itertools.count():
+        async with await opened(target) as connection, connection.create_session(mode) as session:
+            consumer = await session.create_consumer(QUEUE, prefetch=prefetch)
+            got: list[str] = []
+
+            async def program(consumer: aio.MessageConsumer = consumer, got: list[str] = got) -> None:
+                async for message in consumer:
+                    assert isinstance(message, jmsbridge.TextMessage)
+                    assert not message.jms_redelivered
+                    got.append(str(message.text))
+                    await asyncio.sleep(0)
+                    if len(got) == len(TEXTS):
+                        return
+
+            sending = asyncio.create_task(_send(target, *TEXTS))
+            ended = await cancelled_at(program(), at)
+            await sending
+            got += await receive_texts(consumer, len(TEXTS) - len(got))
+            assert got == TEXTS
+            await session.acknowledge() if mode == jmsbridge.CLIENT_ACKNOWLEDGE else None
+            assert await consumer.receive_no_wait() is None
+        if ended is None:
+            break
+    assert at > 5
+
+
+@looped
+async def test_a_confirmed_receive_that_is_cancelled_gives_its_message_to_the_next(target: str) -> None:
+    """With ``block_on_acknowledge`` the message may be acknowledged before the cancellation."""
+    for at in itertools.count():
+        async with await opened(target, block_on_acknowledge=True) as connection:
+            session = await connection.create_session()
+            consumer = await session.create_consumer(QUEUE)
+            got: list[str] = []
+
+            async def program(consumer: aio.MessageConsumer = consumer, got: list[str] = got) -> None:
+                while len(got) < 3:
+                    got.extend(await receive_texts(consumer, 1))
+
+            await _send(target, "a", "b", "c")
+            ended = await cancelled_at(program(), at)
+            got += await receive_texts(consumer, 3 - len(got))
+            assert got == ["a", "b", "c"]
+        if ended is None:
+            break
+    assert at > 2
+
+
+@looped
+async def test_transactions_move_each_message_once(target: str) -> None:
+    """The program takes, forwards and commits; after a cancellation it rolls back and goes on."""
+    there = Queue("forwarded")
+    for at in itertools.count():
+        await _send(target, *TEXTS[:3])
+        async with await opened(target) as connection, connection.create_session(transacted=True) as session:
+            consumer, producer = await session.create_consumer(QUEUE), await session.create_producer(there)
+
+            async def program(
+                session: aio.Session = session,
+                consumer: aio.MessageConsumer = consumer,
+                producer: aio.MessageProducer = producer,
+            ) -> None:
+                while (message := await consumer.receive_no_wait()) is not None:
+                    await producer.send(message)
+                    await session.commit()
+
+            ended = await cancelled_at(program(), at)
+            await session.rollback()
+            await program()
+        async with await opened(target) as connection, connection.create_session() as session:
+            moved = await session.create_consumer(there)
+            assert sorted(await receive_texts(moved, 3)) == TEXTS[:3]
+            assert await moved.receive_no_wait() is None
+        if ended is None:
+            break
+    assert at >= 3
+
+
+@looped
+async def test_sends_are_in_doubt_or_not_sent_and_keep_their_order(target: str) -> None:
+    for at in itertools.count():
+        queue = Queue(f"sends-{at}")
+        sent: list[str] = []
+        async with await opened(target, send_window=2) as connection, connection.create_session() as session:
+            producer = await session.create_producer(queue)
+
+            async def program(producer: aio.MessageProducer = producer, sent: list[str] = sent) -> None:
+                for text in TEXTS:
+                    await producer.send(text)
+                    sent.append(text)
+
+            ended = await cancelled_at(program(), at)
+            await producer.send("last")
+            there: list[str] = []
+            consumer = await session.create_consumer(queue)
+            while "last" not in there:
+                there += await receive_texts(consumer, 1)
+            if ended is None or "not sent" in ended.__notes__[0]:
+                assert there == [*sent, "last"]
+            else:  # in flight, or answered in the same moment: this broker has it
+                assert there == [*sent, TEXTS[len(sent)], "last"]
+        if ended is None:
+            break
+    assert at == len(TEXTS)
+
+
+def _open_connections(target: str) -> list[Any]:
+    try:
+        every = list(core._connections)
+    except RuntimeError:  # a thread is opening one
+        return [None]
+    return [one for one in every if target in str(one.target) and one.life.state.name == "OPEN"]
+
+
+@looped
+async def test_what_a_cancelled_call_had_made_is_closed(target: str) -> None:
+    for at in itertools.count():
+
+        async def program() -> None:
+            async with aio.connect(target) as connection:
+                await connection.start()
+                async with connection.create_session() as session:
+                    async with session.create_consumer(QUEUE) as consumer, session.create_producer(QUEUE) as producer:
+                        await producer.send("x")
+                        assert await receive_texts(consumer, 1) == ["x"]
+                    temporary = await session.create_temporary_queue()
+                    await temporary.delete()
+                    async with session.create_browser(QUEUE) as browser:
+                        assert [message async for message in browser] == []
+
+        ended = await cancelled_at(program(), at)
+        await eventually(lambda: not _open_connections(target))
+        async with await opened(target) as connection, connection.create_session() as session:
+            rest = await session.create_consumer(QUEUE)
+            while await rest.receive_no_wait() is not None:
+                pass
+        if ended is None:
+            break
+    assert at > 8
+
+
+@looped
+async def test_a_cancelled_send_says_what_became_of_it(backend: ScriptedBackend) -> None:
+    """In flight: in doubt, and a failure is reported. Still in line: not sent."""
+    heard: list[jmsbridge.JMSException] = []
+    connection = await opened("scripted:", send_window=1)
+    connection.exception_listener = heard.append
+    session = await connection.create_session()
+    producer = await session.create_producer(QUEUE)
+    backend.hold("send")
+    flying, waiting = (asyncio.create_task(producer.send(text)) for text in ("flying", "waiting"))
+    await soon()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError) as unsent:
+        await waiting
+    assert aio.in_doubt(unsent.value) is None
+    assert "was not sent" in unsent.value.__notes__[0]
+    flying.cancel()
+    with pytest.raises(asyncio.CancelledError) as sent:
+        await flying
+    doubt = aio.in_doubt(sent.value)
+    assert doubt is not None
+    (message,) = doubt.unknown
+    assert isinstance(message, jmsbridge.TextMessage)
+    assert message.text == "flying"
+    backend.script.release("send", error=jmsbridge.spi.SendRefused("no"))
+    await eventually(lambda: heard)
+    assert session.failed_sends == tuple(heard)
+    assert heard[0].refused == (message,)  # type: ignore[attr-defined]
+    backend.script.answer_inline("send")
+    await producer.send("next")
+    assert [envelope.body for envelope in backend.accepted] == ["next"]
+    await connection.close()
+
+
+@looped
+async def test_a_time_out_around_a_send_tells_its_doubt(backend: ScriptedBackend) -> None:
+    connection = await opened("scripted:")
+    producer = await (await connection.create_session()).create_producer(QUEUE)
+    backend.hold("send")
+    with pytest.raises(TimeoutError) as late:
+        async with asyncio.timeout(0.02):
+            await producer.send("late")
+    assert aio.in_doubt(late.value) is not None
+    backend.script.answer_inline("send")
+    backend.script.release("send")
+    await connection.close()
+
+
+@looped
+async def test_a_cancelled_commit_goes_on_and_the_next_call_says_its_error(backend: ScriptedBackend) -> None:
+    connection = await opened("scripted:")
+    session = await connection.create_session(transacted=True)
+    producer = await session.create_producer(QUEUE)
+    await producer.send("x")
+    backend.hold("commit")
+    committing = asyncio.create_task(session.commit())
+    await eventually(lambda: backend.script.held("commit"))
+    committing.cancel()
+    await asyncio.wait({committing})
+    backend.script.release("commit", error=jmsbridge.spi.TransactionRolledBack("no"))
+    backend.script.answer_inline("commit")
+    await session._line.wait_still()
+    with pytest.raises(jmsbridge.TransactionRolledBackException):
+        await session.commit()
+    await session.commit()
+    await connection.close()
+
+
+@looped
+async def test_a_cancelled_close_still_closes(target: str) -> None:
+    connection = await opened(target)
+    session = await connection.create_session()
+    closing = asyncio.create_task(connection.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.wait({closing})
+    assert closing.cancelled()
+    assert not _open_connections(target)
+    with pytest.raises(jmsbridge.IllegalStateException):
+        await session.create_producer(QUEUE)
+
+
+@looped
+async def test_a_call_that_ends_in_the_moment_of_its_cancellation_is_undone(target: str) -> None:
+    async with await opened(target) as connection, connection.create_session() as session:
+        undone: list[str] = []
+        call: Call[str] = Call(session._port, lambda: "made", late=undone.append)
+
+        async def use() -> None:
+            call.start()
+            await call.wait_ended()
+
+        task = asyncio.create_task(use())
+        call.future.add_done_callback(lambda _: task.cancel())
+        await asyncio.wait({task})
+        assert task.cancelled()
+        assert undone == ["made"]
+
+
+@looped
+async def test_a_send_answered_in_the_moment_of_its_cancellation_was_sent(backend: ScriptedBackend) -> None:
+    connection = await opened("scripted:")
+    producer = await (await connection.create_session()).create_producer(QUEUE)
+    backend.hold("send")
+    sending = asyncio.create_task(producer.send("x"))
+    await soon()
+    backend.script.answer_inline("send")
+    backend.script.release("send")
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError) as cancelled:
+        await sending
+    assert "the broker has it" in cancelled.value.__notes__[0]
+    await connection.close()
