@@ -2,15 +2,19 @@
 
 import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from integration.compliance.targets import TARGETS, WITHOUT_SERVERS, Target, TargetHarness
+from integration.compliance.targets import TARGETS, WITHOUT_SERVERS, AioHarness, Target, TargetHarness
 from integration.lab.collecting import is_contract
 from integration.lab.fixtures import unavailable
 from jmsbridge.testing import Harness
+from jmsbridge.testing.through_aio import INDIFFERENT, why_not
 
 __all__ = ["harness"]
+
+_HERE = Path(__file__).parent
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -32,8 +36,24 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         if item.name.startswith(name):
             reason = f"{target.name}: {miss.reason}"
             item.add_marker(pytest.mark.xfail(reason=reason, raises=miss.raises, strict=miss.always))
-    if target.long and not is_contract(item):
+    indifferent = target.aio and getattr(item, "function", item).__module__.split(".")[-2] in INDIFFERENT
+    if (target.long and not is_contract(item)) or indifferent:
         item.add_marker(pytest.mark.long)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What does not apply to ``jmsbridge.aio`` is not collected: the table of ``why_not`` has the reasons."""
+    others = {item for item in items if _HERE in item.path.parents and not _applies(item)}
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
+
+
+def _applies(item: pytest.Item) -> bool:
+    target: Target | None = item.callspec.params.get("harness") if hasattr(item, "callspec") else None
+    if target is None or not target.aio:
+        return True
+    case = item.name.replace(f"[{target.name}]", "").replace(f"{target.name}-", "")
+    return why_not(getattr(item, "function", item).__module__, case) is None
 
 
 @pytest.fixture
@@ -42,5 +62,6 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     target: Target = request.param
     if target.module is not None and importlib.util.find_spec(target.module) is None:
         unavailable(f"{target.name}: the client library {target.module} is not installed: pip install jmsbridge[amqp]")
-    with TargetHarness(target, request.getfixturevalue(target.broker)) as made:
+    kind = AioHarness if target.aio else TargetHarness
+    with kind(target, request.getfixturevalue(target.broker)) as made:
         yield made

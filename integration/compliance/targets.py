@@ -11,8 +11,9 @@ from integration.lab.external import External
 from jmsbridge import InvalidSelectorException
 from jmsbridge.spi import registry
 from jmsbridge.testing.proxy import ProxiedHarness
+from jmsbridge.testing.through_aio import ThroughAio
 
-__all__ = ["TARGETS", "WITHOUT_SERVERS", "Miss", "Target", "TargetHarness"]
+__all__ = ["TARGETS", "WITHOUT_SERVERS", "AioHarness", "Miss", "Target", "TargetHarness"]
 
 WITHOUT_SERVERS = "not long and not server"
 """The marks that ``make test`` selects: of the suite on brokers, that is the contract level."""
@@ -48,6 +49,8 @@ class Target:
     """Whether the option ``admin_url`` is the address of its REST interface."""
     long: bool = False
     """Whether cases above the contract level run only in ``make test-long``."""
+    aio: bool = False
+    """Whether the cases run through ``jmsbridge.aio``."""
 
 
 _ASCII = Miss(
@@ -119,6 +122,13 @@ TARGETS = (
         },
     ),
     Target(
+        "artemis-aio",
+        "artemis",
+        module="proton",
+        misses={"test_group_waits_for_its_consumer": _BLOCKED, "test_sel_integer_division": _DIVISION},
+        aio=True,
+    ),
+    Target(
         "brokerj-amqp",
         "brokerj",
         {"topic_prefix": "amq.topic/"},
@@ -170,6 +180,7 @@ TARGETS = (
         has_rest=True,
     ),
     Target("rabbitmq", "rabbitmq"),
+    Target("rabbitmq-aio", "rabbitmq", aio=True),
     Target("rabbitmq-amqp", "rabbitmq", scheme="amqp", module="proton", long=True),
     Target(
         "rabbitmq-stomp",
@@ -199,3 +210,7 @@ class TargetHarness(ProxiedHarness):
     def label(self) -> str:
         """The name of the target."""
         return self._target.name
+
+
+class AioHarness(ThroughAio, TargetHarness):
+    """The same, whose connections are those of ``jmsbridge.aio``."""
