@@ -9,7 +9,16 @@ import pytest
 import jmsbridge_embedded
 from tests.docs.pages import Script, page, scripts
 
-PAGES = ("guide.md", "architecture.md", "messages.md", "logging.md", "shutdown.md", "workers.md", "applications.md")
+PAGES = (
+    "guide.md",
+    "architecture.md",
+    "messages.md",
+    "logging.md",
+    "shutdown.md",
+    "workers.md",
+    "applications.md",
+    "asyncio.md",
+)
 SCRIPTS = [script for name in PAGES for script in scripts(name)]
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.docs.pages import DOCS, classes, functions, loggers, names
 from tools.laws.source import ROOT
 
-GUIDES = ["guide.md", "messages.md", "logging.md", "shutdown.md", "workers.md", "applications.md"]
+GUIDES = ["guide.md", "messages.md", "logging.md", "shutdown.md", "workers.md", "applications.md", "asyncio.md"]
 PAGES = [
     "architecture.md",
     "backend-authors.md",
