@@ -3,6 +3,7 @@
 import msgspec
 
 from integration.bench import over_stomp
+from integration.bench.applications import applications
 from integration.bench.over_amqp import (
     ASYNC,
     BLOCKING,
@@ -24,7 +25,7 @@ from integration.lab.broker import Broker
 from integration.lab.starting import start
 from integration.lab.table import MEASURING
 
-__all__ = ["ARTEMIS", "ARTEMIS_STOMP"]
+__all__ = ["ARTEMIS", "ARTEMIS_APPLICATIONS", "ARTEMIS_STOMP"]
 
 _CORE = "artemis"
 _CORE_ROWS = (
@@ -96,3 +97,5 @@ ARTEMIS_STOMP = Comparison(
     packages=over_stomp.PACKAGES,
     java_clients="Artemis core client 2.56.0",
 )
+
+ARTEMIS_APPLICATIONS = applications(ARTEMIS, "applications-artemis", "on Artemis, over AMQP 1.0", peers=False)

@@ -2,12 +2,13 @@
 
 from urllib.parse import quote
 
+from integration.bench.applications import applications
 from integration.bench.rows import FAST, LONG, MIDDLE, OURS, OURS_PLAIN, SLOW, Comparison, Cost, Rate, Row
 from integration.lab.broker import Broker
 from integration.lab.starting import start
 from integration.lab.table import MEASURING
 
-__all__ = ["RABBITMQ"]
+__all__ = ["RABBITMQ", "RABBITMQ_APPLICATIONS"]
 
 _JAVA = "rabbitmq"
 _ROWS = (
@@ -119,3 +120,5 @@ RABBITMQ = Comparison(
     packages=("pika", "aio-pika", "kombu", "faststream"),
     java_clients="rabbitmq-jms 3.7.0",
 )
+
+RABBITMQ_APPLICATIONS = applications(RABBITMQ, "applications", "on RabbitMQ", peers=True)

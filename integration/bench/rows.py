@@ -11,6 +11,7 @@ __all__ = [
     "LONG",
     "MIDDLE",
     "OURS",
+    "OURS_APP",
     "OURS_PLAIN",
     "SLOW",
     "Comparison",
@@ -24,6 +25,8 @@ __all__ = [
 OURS = "ours"
 OURS_PLAIN = "ours_plain"
 """jmsbridge with all framing left to its client library."""
+OURS_APP = "ours_app"
+"""jmsbridge's containers, template and asyncio."""
 SLOW, MIDDLE, FAST = 3_000, 12_000, 40_000
 """Messages per window: about two seconds."""
 LONG = 80_000
@@ -50,7 +53,7 @@ class Row(msgspec.Struct, frozen=True):
     @property
     def is_ours(self) -> bool:
         """Whether it is jmsbridge, whose URLs differ."""
-        return self.program in (OURS, OURS_PLAIN)
+        return self.program in (OURS, OURS_PLAIN, OURS_APP)
 
     @property
     def receives(self) -> bool:

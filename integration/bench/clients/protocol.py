@@ -4,14 +4,42 @@ import gc
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-__all__ = ["BODY", "PREFETCH", "WINDOW", "Arguments", "arguments", "check", "headers", "serve"]
+__all__ = [
+    "BODY",
+    "ORDER",
+    "PREFETCH",
+    "WINDOW",
+    "Arguments",
+    "Order",
+    "arguments",
+    "check",
+    "check_order",
+    "headers",
+    "serve",
+]
 
 BODY = "x" * 256
 PREFETCH = 250
 WINDOW = 1000
+
+
+@dataclass
+class Order:
+    """What applications exchange."""
+
+    number: int
+    article: str
+    note: str
+    price: float
+    rush: bool
+
+
+ORDER = Order(42, "pen", "x" * 190, 9.75, True)
+"""256 bytes of JSON, about."""
 
 
 class Arguments(NamedTuple):
@@ -36,6 +64,12 @@ def check(length: int, number: object) -> None:
     """Check the length of a received body and one property."""
     if length != len(BODY) or number != 42:
         raise RuntimeError(f"a message of {length} characters with number {number!r} is not what was sent")
+
+
+def check_order(order: Order) -> None:
+    """Check a received object."""
+    if order != ORDER:
+        raise RuntimeError(f"{order} is not what was sent")
 
 
 def serve(window: Callable[[int], object]) -> None:
