@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,8 @@ CONVERTER = JsonConverter({"Order": Order, "Receipt": Receipt})
 
 
 def application(scheme: Scheme, url: str, name: str, on_order: Callable[[Order], None] = lambda order: None) -> App:
-    app = App(url, converter=CONVERTER, reconnect_delay=0.05, **scheme.options)
+    options: dict[str, Any] = {"reconnect_delay": 0.05, **scheme.options}
+    app = App(url, converter=CONVERTER, **options)
 
     @app.listener(name, concurrency=2, send_to=f"{name}.out", redelivery={"dead_letter_queue": f"{name}.dead"})
     def listener(order: Order) -> Receipt:
