@@ -8,9 +8,8 @@ import org.springframework.jms.core.JmsTemplate;
 import org.springframework.jms.listener.DefaultMessageListenerContainer;
 import org.springframework.jms.listener.adapter.MessageListenerAdapter;
 import org.springframework.jms.support.converter.MappingJackson2MessageConverter;
-import org.springframework.jms.support.converter.MessageType;
 
-/** A Spring program: asks for receipts, or gives them. {@code Exchange ask|answer ADDRESS QUEUE text|bytes}. */
+/** A Spring program: asks for receipts, or gives them. {@code Exchange ask|answer ADDRESS QUEUE}. */
 public class Exchange {
     public record Order(int number, String article) {}
 
@@ -26,22 +25,19 @@ public class Exchange {
         }
     }
 
-    private static MappingJackson2MessageConverter converter(String kind) {
+    private static MappingJackson2MessageConverter converter() {
         MappingJackson2MessageConverter made = new MappingJackson2MessageConverter();
         made.setTypeIdPropertyName("_type");
         made.setTypeIdMappings(Map.of("Order", Order.class, "Receipt", Receipt.class));
-        if (kind.equals("text")) {
-            made.setTargetType(MessageType.TEXT);
-        }
         return made;
     }
 
     public static void main(String[] given) throws Exception {
         JmsConnectionFactory factory = new JmsConnectionFactory(given[1]);
         if (given[0].equals("ask")) {
-            ask(factory, given[2], converter(given[3]));
+            ask(factory, given[2], converter());
         } else {
-            answer(factory, given[2], converter(given[3]));
+            answer(factory, given[2], converter());
         }
     }
 
