@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jmsbridge.cli.serve import processes
-from jmsbridge.cli.serve.order import Order, target_of
+from jmsbridge.cli.serve.order import Order, module_and_attribute
 from jmsbridge.cli.serve.processes import Slot
 from tests.app.support import eventually
 from tools.laws.source import ROOT
@@ -51,4 +51,4 @@ def test_a_process_that_does_not_end_is_killed(
     [("shop.listeners:app", ("shop.listeners", "app")), ("shop", ("shop", "app")), ("a:b.c", ("a", "b.c"))],
 )
 def test_the_name_of_an_application(text: str, parts: tuple[str, str]) -> None:
-    assert target_of(text) == parts
+    assert module_and_attribute(text) == parts
