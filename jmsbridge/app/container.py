@@ -36,7 +36,6 @@ class Container:
         self.connection: Connection | None = None
         self.groups = tuple(Group(listener, self) for listener in listeners)
         self._loop: EventLoop | None = None
-        self._depths: dict[str, int | None] = {}  # the broker's last answers
         self._letters: dict[str, Queue | None] = {}
         self._stopping = threading.Event()
         self._quiet = threading.Event()  # no listener is running, and none will be called
@@ -130,13 +129,13 @@ class Container:
         """How it is doing; with ``depths`` it asks the broker, otherwise it shows the last answer."""
         if depths:
             for group in self.groups:
-                self._depths[group.listener.name] = self._depth(group.listener)
+                group.depth = self._depth(group.listener)
         connection, loop = self.connection, self._loop
         state: Any = "connecting" if connection is None else connection.state
         blocked = 0.0 if loop is None else loop.blocked_for()
         return Status(
             state=state,
-            listeners=[group.status(self._depths.get(group.listener.name)) for group in self.groups],
+            listeners=[group.status() for group in self.groups],
             loop_blocked=round(blocked, 1) if blocked > _BLOCKED else 0.0,
         )
 

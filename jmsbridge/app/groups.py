@@ -25,6 +25,8 @@ class Group:
     def __init__(self, listener: Listener, shared: Shared) -> None:
         self.listener = listener
         self.workers: tuple[Worker, ...] = ()
+        self.depth: int | None = None
+        """How many messages wait, as the broker said last; written by the thread that asks."""
         self._shared = shared
         self._gone: list[Worker] = []  # closed ones: what they have counted still counts
         self._was_busy = False
@@ -106,7 +108,7 @@ class Group:
 
     # ---- on any thread
 
-    def status(self, depth: int | None) -> ListenerStatus:
+    def status(self) -> ListenerStatus:
         """How it is doing."""
         workers, now = self.workers, time.monotonic()
         every = [*workers, *self._gone]
@@ -121,5 +123,5 @@ class Group:
             failed=sum(worker.failed for worker in every),
             dead_lettered=sum(worker.dead for worker in every),
             stuck=[round(each, 1) for each in begun if deadline is not None and each > deadline],
-            depth=depth,
+            depth=self.depth,
         )

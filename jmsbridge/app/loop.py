@@ -45,7 +45,6 @@ class EventLoop:
 
     def _run(self) -> None:
         self._thread = threading.get_ident()
-        asyncio.set_event_loop(self._loop)
         try:
             while not self._stopping:
                 try:

@@ -224,8 +224,10 @@ class Worker:
         """Dead-letter a message on which the listener failed; False if it has to be delivered again for that."""
         if self.listener.mode == SESSION_TRANSACTED:
             # What the listener sent must be rolled back first, and then the message is delivered again.
-            if message.jms_message_id is not None and len(self._condemned) < _MOST_CONDEMNED:
+            if message.jms_message_id is not None:
                 self._condemned[message.jms_message_id] = reason
+            if len(self._condemned) > _MOST_CONDEMNED:  # the oldest has been redelivered elsewhere
+                del self._condemned[next(iter(self._condemned))]
             return False
         try:
             self._move(message, reason)

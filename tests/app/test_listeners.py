@@ -198,6 +198,24 @@ def test_concurrency_follows_the_backlog(jms_broker: JMSBroker) -> None:
         eventually(lambda: app.status(depths=True).listeners[0].depth == 0)
 
 
+def test_consumers_that_have_nothing_to_do_are_closed(jms_broker: JMSBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jmsbridge.app.groups._IDLE", 0.1)
+    app, go = App(), threading.Event()
+
+    @app.listener("orders", concurrency=(1, 2))
+    def listener(message: Message) -> None:
+        go.wait(20)
+
+    with app:
+        jms_broker.send("orders", *"abcd")
+        eventually(lambda: app.status().listeners[0].consumers == 2, 15)
+        go.set()
+        eventually(lambda: app.status().listeners[0].consumers == 1, 15)
+        assert app.status().listeners[0].handled == 4  # those of the closed consumer still count
+        jms_broker.send("orders", "e")
+        eventually(lambda: app.status().listeners[0].handled == 5)
+
+
 def test_a_selector_and_a_shared_subscription(jms_broker: JMSBroker) -> None:
     app, heard = App(), Heard()
 

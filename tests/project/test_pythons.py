@@ -138,7 +138,7 @@ def test_an_environment_is_made_once(tmp_path: Path) -> None:
 def test_arguments_reach_pytest(tmp_path: Path) -> None:
     below_pyenv(tmp_path / "pyenv", f"{OTHERS[0]}.99")
     every = run(tmp_path, "--only", OTHERS[0], "-x").stdout
-    assert "-x tests/amqp " in every
+    assert "-x tests/aio " in every
     assert "tests/docs" not in every
     assert "not long -x tests/core\n" in run(tmp_path, "--only", OTHERS[0], "-x", "tests/core").stdout
 

@@ -6,7 +6,7 @@ import msgspec
 
 from jmsbridge.app import Status
 
-__all__ = ["VARIABLE", "Order", "Report", "target_of"]
+__all__ = ["VARIABLE", "Order", "Report", "module_and_attribute"]
 
 VARIABLE = "JMSBRIDGE_WORKER"
 """The environment variable with the order; the environment of a process is as secret as its command line is not."""
@@ -32,7 +32,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     grace: float
 
 
-def target_of(text: str) -> tuple[str, str]:
+def module_and_attribute(text: str) -> tuple[str, str]:
     """Module and attribute of ``shop.listeners:app``; the attribute is ``app`` if it is not said."""
     module, _, attribute = text.partition(":")
     return module, attribute or "app"

@@ -13,7 +13,7 @@ import msgspec
 from jmsbridge.app import App
 from jmsbridge.cli.running import ERROR, USAGE
 from jmsbridge.cli.serve.loglines import log_to_stderr
-from jmsbridge.cli.serve.order import VARIABLE, Order, Report, target_of
+from jmsbridge.cli.serve.order import VARIABLE, Order, Report, module_and_attribute
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["load", "main", "serve"]
@@ -26,7 +26,7 @@ _DEPTHS_EVERY = 5  # reports, of which one asks the broker
 
 def load(text: str) -> App:
     """The application that ``shop.listeners:app`` names; ConfigurationError says why there is none."""
-    module, attribute = target_of(text)
+    module, attribute = module_and_attribute(text)
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
