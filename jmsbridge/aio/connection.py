@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, Never, TypeAlias, TypeVar, overload
@@ -44,7 +43,7 @@ class Connection(AsyncClosing, Strict):
         self._port = port
         self._sync = sync
         self._core = sync._core
-        self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+        self._sessions: set[Session] = set()  # that are open
         self._tasks: set[asyncio.Future[Any]] = set()
         self._closing: asyncio.Task[None] | None = None
         self._exception_listener = None

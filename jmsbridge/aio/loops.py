@@ -70,8 +70,8 @@ class Port:
             if running_loop() is self.loop:
                 self.loop.call_soon(self._run)
             else:
-                self.loop.call_soon_threadsafe(self._run)
                 self.wakes += 1
+                self.loop.call_soon_threadsafe(self._run)
         except RuntimeError:  # it is closed
             self._items.clear()
             self._mourn()
