@@ -28,6 +28,8 @@ class Port:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.is_closed = loop.is_closed
+        """Whether the loop is closed."""
         self.wakes = 0
         """How often a thread has called into the loop."""
         self._pid = os.getpid()
