@@ -78,6 +78,11 @@ class Connection(AsyncClosing, Strict):
         """Versions of the API, of jmsbridge and of the broker."""
         return self._sync.meta_data
 
+    @property
+    def state(self) -> str:
+        """``connected``, ``reconnecting``, ``failed`` when reconnecting was given up, or ``closed``; never waits."""
+        return self._sync.state
+
     async def capabilities(self) -> dict[str, Capability]:
         """What the broker of the present link can do, by feature; waits for a reconnect."""
         self._check()

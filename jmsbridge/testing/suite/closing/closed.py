@@ -318,9 +318,10 @@ EXEMPT = {
     # unsupported in every state: UnsupportedFeature
     "create_xa_context",
     # extensions for looking back, which are asked after the end, too: what a producer could not confirm, whether a
-    # browser or a selecting consumer left something out
+    # browser or a selecting consumer left something out, what has become of a connection
     "connection",
     "is_truncated",
+    "state",
     "unacknowledged",
 }
 
