@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, Never, TypeAlias, TypeVar, overload
@@ -44,7 +43,7 @@ class Connection(AsyncClosing, Strict):
         self._port = port
         self._sync = sync
         self._core = sync._core
-        self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+        self._sessions: set[Session] = set()  # that are open
         self._tasks: set[asyncio.Future[Any]] = set()
         self._closing: asyncio.Task[None] | None = None
         self._exception_listener = None
@@ -78,6 +77,11 @@ class Connection(AsyncClosing, Strict):
     def meta_data(self) -> ConnectionMetaData:
         """Versions of the API, of jmsbridge and of the broker."""
         return self._sync.meta_data
+
+    @property
+    def state(self) -> str:
+        """``connected``, ``reconnecting``, ``failed`` when reconnecting was given up, or ``closed``; never waits."""
+        return self._sync.state
 
     async def capabilities(self) -> dict[str, Capability]:
         """What the broker of the present link can do, by feature; waits for a reconnect."""

@@ -107,6 +107,8 @@ class Line:
         self._watching: set[asyncio.Task[None]] = set()  # for a channel, or for the end of a pause
         self._marks: deque[tuple[float, int]] = deque()  # when which send was the last one
         self._auditor: asyncio.TimerHandle | None = None
+        self.is_audited = False
+        """Whether it is looked after that every send is answered, or given up."""
 
     # ---- the tasks' side
 
@@ -315,12 +317,12 @@ class Line:
 
     def expect_answer(self) -> None:
         """A send awaits its answer: at the latest a quarter after ``send_timeout`` it gives up."""
-        if self._auditor is None:
+        if not self.is_audited:
+            self.is_audited = True
             self._marks.append((time.monotonic(), self.core.outgoing.ledger.last))
             self._auditor = self.port.loop.call_later(self._timeout / 4, self._audit)
 
     def _audit(self) -> None:
-        self._auditor = None
         ledger = self.core.outgoing.ledger
         now = time.monotonic()
         overdue = 0
@@ -331,6 +333,7 @@ class Line:
             call.start()
         if ledger.is_idle:
             self._marks.clear()
+            self.is_audited = False
             return
         self._marks.append((now, ledger.last))
         self._auditor = self.port.loop.call_later(self._timeout / 4, self._audit)

@@ -28,6 +28,8 @@ class Port:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.is_closed = loop.is_closed
+        """Whether the loop is closed."""
         self.wakes = 0
         """How often a thread has called into the loop."""
         self._pid = os.getpid()
@@ -70,8 +72,8 @@ class Port:
             if running_loop() is self.loop:
                 self.loop.call_soon(self._run)
             else:
-                self.loop.call_soon_threadsafe(self._run)
                 self.wakes += 1
+                self.loop.call_soon_threadsafe(self._run)
         except RuntimeError:  # it is closed
             self._items.clear()
             self._mourn()

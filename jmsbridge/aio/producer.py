@@ -18,8 +18,8 @@ from jmsbridge.strict import Strict
 __all__ = ["MessageProducer"]
 
 _TURN = 64
-_NON_PERSISTENT = DeliveryMode.NON_PERSISTENT
-_GROUPACK = DeliveryMode.PERSISTENT_GROUPACK
+_NON_PERSISTENT = int(DeliveryMode.NON_PERSISTENT)
+_GROUPACK = int(DeliveryMode.PERSISTENT_GROUPACK)
 
 
 class MessageProducer(AsyncClosing, Strict):
@@ -139,7 +139,12 @@ class MessageProducer(AsyncClosing, Strict):
         send = Send(line, self._sync, what, options, waits)
         line.add(send)
         if not send.ended:
-            await send.wait_sent()
+            future = send.future = line.port.loop.create_future()
+            try:
+                await future
+            except asyncio.CancelledError as cancelled:
+                send.explain(cancelled)
+                raise
             return
         self._turn += 1
         if self._turn % _TURN == 0:

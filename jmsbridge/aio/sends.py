@@ -60,8 +60,9 @@ class Send(Awaited):
     def begin(self) -> None:
         """Hand it over; NotNow if that would have to wait."""
         core = self._line.core
-        if not self._line.is_ready():
-            core.outgoing.channel.check_up()
+        outgoing = core.outgoing
+        if outgoing.channel.now is None or outgoing.throttle.is_active:
+            outgoing.channel.check_up()
             raise NotNow
         send: Any = self._producer.send
         try:
@@ -78,7 +79,8 @@ class Send(Awaited):
     def on_entered(self, entry: AwaitedSend) -> None:
         """It is in flight."""
         self._entry = entry
-        self._line.expect_answer()
+        if not self._line.is_audited:
+            self._line.expect_answer()
 
     def refuse(self, error: BaseException) -> None:
         """It was not sent."""
@@ -88,13 +90,15 @@ class Send(Awaited):
 
     def on_completion(self, message: Any) -> None:
         """The broker has it."""
-        if self._waits and not self._line.port.loop.is_closed():
-            self._end(None)
+        self.ended = True
+        future = self.future
+        if future is not None and not future.done() and not self._line.port.is_closed():
+            future.set_result(None)
 
     def on_exception(self, message: Any, error: BackendError) -> None:
         """The broker does not have it, or it is in doubt; what never reached the broker is sent again."""
         line = self._line
-        if line.port.loop.is_closed():
+        if line.port.is_closed():
             line.core.outgoing.report(message, error)
             return
         if not self._waits or self.gone:
@@ -130,21 +134,9 @@ class Send(Awaited):
 
     # ---- the task's side
 
-    async def wait_sent(self) -> None:
-        """Wait for the guarantee; when cancelled, say in the exception what has become of the message."""
-        if self.ended:
-            if self.error is not None:
-                raise self.error
-            return
-        self.future = self._line.port.loop.create_future()
-        try:
-            await self.future
-        except asyncio.CancelledError as cancelled:
-            self.gone = True
-            self._explain(cancelled)
-            raise
-
-    def _explain(self, cancelled: asyncio.CancelledError) -> None:
+    def explain(self, cancelled: asyncio.CancelledError) -> None:
+        """The task waits no more: say in its exception what has become of the message."""
+        self.gone = True
         entry = self._entry
         if entry is None:
             cancelled.add_note("the message was not sent: the send was cancelled while it waited for its turn")

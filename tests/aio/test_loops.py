@@ -14,7 +14,7 @@ from jmsbridge import Queue, aio
 from jmsbridge.aio.pool import MOST_THREADS
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.testing.scripted import ScriptedBackend
-from tests.aio.support import looped, opened, receive_texts, soon
+from tests.aio.support import eventually, looped, opened, receive_texts, soon
 
 QUEUE = Queue("orders")
 
@@ -142,9 +142,8 @@ def test_a_connection_that_is_dropped_is_closed(target: str) -> None:
     loop = asyncio.new_event_loop()
     with pytest.warns(ResourceWarning, match="was not closed"):
         core = loop.run_until_complete(drop())
-    loop.run_until_complete(asyncio.sleep(0.05))
+    loop.run_until_complete(eventually(lambda: core.life.state.name == "CLOSED"))
     loop.close()
-    assert core.life.state.name != "OPEN"
 
 
 @looped

@@ -253,6 +253,7 @@ async def test_attributes_are_those_of_the_api(target: str) -> None:
     assert connection.client_id == "late"
     assert connection.meta_data.jms_version == "3.1"
     assert await connection.capabilities()
+    assert connection.state == "connected"
     session = await asyncio.create_task(connection.create_session(session_mode=jmsbridge.DUPS_OK_ACKNOWLEDGE))
     assert (session.acknowledge_mode, session.transacted) == (jmsbridge.DUPS_OK_ACKNOWLEDGE, False)
     assert session.connection is connection
@@ -266,6 +267,7 @@ async def test_attributes_are_those_of_the_api(target: str) -> None:
     assert session.group_ack_threshold == 3
     await connection.close()
     await connection.close()
+    assert connection.state == "closed"
     with pytest.raises(IllegalStateException):
         assert session.transacted
     with pytest.raises(IllegalStateException):
