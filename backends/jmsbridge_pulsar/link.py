@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 import uuid
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -44,17 +43,17 @@ __all__ = ["Link", "open_link"]
 log = logging.getLogger("jmsbridge.pulsar")
 
 _numbers = itertools.count(1)
-
-
-_open: "weakref.WeakSet[Link]" = weakref.WeakSet()
+_living: "set[Link]" = set()  # those whose library may have threads
+_inherited: "set[Link]" = set()
 _ending = threading.Event()
 
 
 def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> "Link":
     """Connect and log in."""
     link = Link(endpoint, options, events)
-    _open.add(link)  # before it connects, which may be in vain and still under way when the interpreter ends
+    _living.add(link)  # before it connects, which may be in vain and still under way when the interpreter ends
     if _ending.is_set():
+        _living.discard(link)
         raise ConnectFailed(f"{endpoint}: the interpreter ends")
     link.connect()
     return link
@@ -62,12 +61,18 @@ def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) ->
 
 def _abort_all() -> None:
     _ending.set()
-    for link in list(_open):
+    for link in list(_living):
         link.abort()
 
 
+def _keep_all() -> None:
+    """In a child process: the parent's are kept, since their objects cannot be destroyed without their threads."""
+    _inherited.update(_living)
+    _living.clear()
+
+
 atexit.register(_abort_all)
-at_fork(after_in_child=_open.clear)
+at_fork(after_in_child=_keep_all)
 
 
 class Link(PulsarAdmin, PulsarPositions):
@@ -266,8 +271,11 @@ class Link(PulsarAdmin, PulsarPositions):
 
     def break_off(self, error: BaseException) -> None:
         """Close every connection at once."""
-        self._relay.close()
+        self._relay.close(self._end)
+
+    def _end(self) -> None:
         self._library.shut_down()
+        _living.discard(self)
         self._life.thread.stop()
 
     def silence(self) -> float:
@@ -293,9 +301,12 @@ class Link(PulsarAdmin, PulsarPositions):
 
     def _refuse(self, error: BackendError, connecting: Done) -> None:
         """It could not be opened."""
-        self._relay.close()
-        self._library.shut_down()
-        self._life.refuse(error, connecting)
+
+        def ended() -> None:
+            self._end()
+            self._life.refuse(error, connecting)
+
+        self._relay.close(ended)
 
 
 def _native(options: PulsarOptions) -> Native:

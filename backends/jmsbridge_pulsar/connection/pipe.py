@@ -67,6 +67,7 @@ class Pipe:
         self._answers = Frames(relay.largest)
         self._connect: Connect | None = None  # what the library asked for
         self._is_open = False  # the broker has accepted it
+        self._is_leaving = False
         self._waiting = b""  # what the library wrote, until the broker is connected
         self._renewed = 0.0  # time.monotonic() when the login was renewed
         self._receive: Callable[[bytes], None] = self._identify
@@ -78,6 +79,17 @@ class Pipe:
         self._relay.life.thread.cancel(self._timer)
         self._near.close()
         self._far.close()
+
+    def leave(self) -> None:
+        """Close the side of the broker, and the other one when the library has closed it, which drops the pipe."""
+        if self._connect is None:
+            self._relay.drop(self)
+            return
+        self._relay.life.thread.cancel(self._timer)
+        self._far.close()
+        self._is_leaving = True
+        self._receive = _ignore
+        self._near.end_writing()
 
     def _too_late(self) -> None:
         """The time for the login is over."""
@@ -144,8 +156,8 @@ class Pipe:
             self._near.hold(True)
 
     def _library_left(self, error: BaseException) -> None:
-        if self._connect is None:
-            self._relay.drop(self)  # it was not the library
+        if self._connect is None or self._is_leaving:
+            self._relay.drop(self)
         else:
             self._relay.end(self, LibraryLeft(self._relay.words.lately()))
 
@@ -220,3 +232,7 @@ class Pipe:
         if self._renewed and time.monotonic() - self._renewed < _RENEWAL:
             error = LoginEnded(str(error))
         self._relay.end(self, error)
+
+
+def _ignore(data: bytes) -> None:
+    """What the library writes to a connection that ends."""

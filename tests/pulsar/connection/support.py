@@ -131,8 +131,7 @@ class _Wire:
 
     def break_off(self, error: BaseException) -> None:
         """Close every connection."""
-        self._relayed.relay.close()
-        self._relayed.life.thread.stop()
+        self._relayed.relay.close(self._relayed.life.thread.stop)
 
     def silence(self) -> float:
         """Nothing is owed."""
