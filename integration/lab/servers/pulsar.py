@@ -140,7 +140,8 @@ def _more(run: Run) -> Iterator[str]:
         yield from ("dbStorage_readAheadCacheMaxSizeMb=256", "dbStorage_rocksDB_blockCacheSize=268435456")
     if LOGINS in run.options:
         yield "authenticationEnabled=true"
-        yield f"authenticationProviders={_AUTHENTICATION}Token,{_AUTHENTICATION}Basic"
+        yield "authenticationProviders=" + ",".join(f"{_AUTHENTICATION}{name}" for name in ("Token", "Basic", "Tls"))
+        yield "authenticationRefreshCheckSeconds=1"
         yield f"tokenSecretKey={token_key()}"
         yield f"basicAuthConf={password_file()}"
         yield "authorizationEnabled=true"
