@@ -24,6 +24,7 @@ from jmsbridge_pulsar.connection.protocol import (
     ERROR,
     LOOKUP_RESPONSE,
     PARTITIONS_RESPONSE,
+    REACHED_END,
     SEND_ERROR,
     TOPIC_MIGRATED,
     Connect,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["Pipe"]
 
 _HIGH: Final = 1 << 20  # bytes that may wait for one side before the other is read no more
-_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, TOPIC_MIGRATED}
+_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, REACHED_END, TOPIC_MIGRATED}
 _FINAL: Final = {15, 22}  # codes of SEND_ERROR for one message alone: the topic is terminated, it is not allowed
 _RENEWAL: Final = 60.0  # seconds after a login was renewed in which the end of the connection is the answer to it
 
@@ -189,6 +190,8 @@ class Pipe:
             found = contents(frame.command)
             self._relay.words.say(words_of(found, 4))
             return encode_refusal(frame) if number_of(found, 3) in _FINAL else frame.data
+        if frame.kind == REACHED_END:
+            return b""  # a consumer has read a terminated topic: the library does not know it and ends the connection
         if frame.kind == TOPIC_MIGRATED:
             url = words_of(contents(frame.command), 4 if self._relay.is_secure else 3)
             self._relay.end(self, Migrated(url))

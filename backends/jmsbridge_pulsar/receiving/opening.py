@@ -15,7 +15,7 @@ from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker, ReaderTaker
 
-__all__ = ["make_queue", "open_reader", "open_taker", "reserve_client_id", "subscription_name"]
+__all__ = ["has_more", "make_queue", "open_reader", "open_taker", "reserve_client_id", "subscription_name"]
 
 _numbers: Final = itertools.count(1)
 _RETURN: Final = 100  # milliseconds after which a returned message is asked for again; the library's least
@@ -68,6 +68,23 @@ def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: s
         facts.library.reader(topic, start, settings, opened)
 
     return facts.life.wait(open_it, what)
+
+
+def has_more(facts: LinkFacts, reader: Any, what: str) -> bool:
+    """Whether the topic has a message that the reader has not taken; blocks.
+
+    The library's own call also says no if it gets no answer, so a no is asked for once more, with the result.
+    """
+    if reader.has_message_available():
+        return True
+
+    def ask(done: Done) -> None:
+        def answered(result: Any, found: Any) -> None:
+            done(found, None if result == Result.Ok else explain(result, what, facts.life.broker))
+
+        facts.library.ask(reader.has_message_available_async, done=answered)
+
+    return bool(facts.life.wait(ask, what))
 
 
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:

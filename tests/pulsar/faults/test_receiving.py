@@ -207,6 +207,20 @@ def test_a_broker_that_sends_more_than_was_asked_for(server: Server, connect: Co
     assert box.bodies == ["0", "1", "2", "3", "4"]
 
 
+def test_the_end_of_a_terminated_topic(server: Server, connect: Connect) -> None:
+    """The library does not know that frame, and would end the connection for it."""
+    log = LinkLog()
+    link = connect(server, log)
+    _, box = subscribe(link.channel(False), QUEUE, 10)
+    eventually(lambda: server.heard_of(Kind.FLOW))
+    for line in list(server.lines):
+        for number in line.consumers:
+            line.write(Kind.REACHED_END, f1=number)
+    _fill(link, 1)
+    box.wait(1)
+    assert (log.losses, log.subscriptions) == ([], [])
+
+
 def test_closing_a_consumer_while_its_topic_moves(server: Server, connect: Connect) -> None:
     link = connect(server)
     _fill(link, 3)

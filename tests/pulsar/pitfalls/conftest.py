@@ -95,11 +95,11 @@ def start(server: "Server", tmp_path: Path) -> "Iterator[Callable[[str], Program
 
 
 @pytest.fixture
-def run(start: "Callable[[str], Program]") -> Callable[[str], str]:
-    """Runs a program, which must end well and write nothing to standard error; returns its output."""
+def run(start: "Callable[[str], Program]") -> Callable[..., str]:
+    """Runs a program, which must end well, in time, and write nothing to standard error; returns its output."""
 
-    def run(code: str) -> str:
-        code_of, output, errors = start(code).end()
+    def run(code: str, timeout: float = 40.0) -> str:
+        code_of, output, errors = start(code).end(timeout)
         assert (code_of, errors) == (0, ""), output
         return output
 

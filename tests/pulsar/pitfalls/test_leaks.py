@@ -8,7 +8,7 @@ from tests.pulsar.server.answering import answer
 from tests.pulsar.server.server import Line, Server
 from tests.pulsar.server.wire import Command, Kind
 
-Run = Callable[[str], str]
+Run = Callable[..., str]
 
 COUNTING = """
 import logging
@@ -56,7 +56,8 @@ for number in range({times}):
     if number == {times // 3}:
         held = memory()
 print(count(before), memory() - held < 30 or memory() - held)
-"""
+""",
+        timeout=20 + times / 5,
     )
     assert output == "True True\n"
 
