@@ -29,7 +29,7 @@ from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.attachments import Attached
 from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code
 from jmsbridge_pulsar.connection.library import Library, Result
-from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.connection.options import PulsarOptions, method_of
 from jmsbridge_pulsar.connection.relay import Relay
 from jmsbridge_pulsar.facts import NATIVE, LinkFacts
 from jmsbridge_pulsar.messages.names import Names
@@ -286,7 +286,8 @@ class Link(PulsarAdmin, PulsarPositions):
         """A connection of the relay ended."""
         connecting, self._connecting = self._connecting, None
         if connecting is not None:
-            self._refuse(connect_error(error, self.endpoint), connecting)
+            method = method_of(self.endpoint, self._options)
+            self._refuse(connect_error(error, self.endpoint, method), connecting)
         else:
             self._life.die(error)
 

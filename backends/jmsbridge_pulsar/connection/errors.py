@@ -84,6 +84,15 @@ _REASONS: Final = {
 }
 
 
+_LOGINS: Final = {
+    "basic": "check user and password",
+    "token": "check the token (options token, token_file); it may have expired",
+    "tls": "check the certificate (option certificate); the broker must trust it, and its common name is the user",
+    None: "it demands a login: user and password in the URL, or option token, token_file or certificate",
+}
+"""What to check, by the method of the login."""
+
+
 class Refusal(Exception):
     """The broker's answer to CONNECT."""
 
@@ -142,13 +151,13 @@ def loss(error: BaseException, where: str) -> LinkLost:
     return link_lost(error, where, said)
 
 
-def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
-    """The error for a connection that could not be opened."""
+def connect_error(error: BaseException, endpoint: Endpoint, method: str | None) -> BackendError:
+    """The error for a connection that could not be opened; ``method`` is that of the login."""
     made: BackendError
     if isinstance(error, BackendError):
         return error
     if isinstance(error, Refusal):
-        made = _login_refused(error, endpoint)
+        made = _login_refused(error, endpoint, method)
     elif isinstance(error, Malformed):
         made = ConnectFailed(
             f"{endpoint}: it does not speak Pulsar's protocol ({error}); is it another protocol's port, or one that "
@@ -160,13 +169,11 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     return made
 
 
-def _login_refused(refusal: Refusal, endpoint: Endpoint) -> BackendError:
+def _login_refused(refusal: Refusal, endpoint: Endpoint, method: str | None) -> BackendError:
     said = str(refusal)
     if refusal.code in (_AUTHENTICATION, _AUTHORIZATION) or "uthenticat" in said or "xpired" in said:
         who = f"user {endpoint.user!r}" if endpoint.user else "the client"
-        return AuthenticationFailed(
-            f"{endpoint} refused {who} ({said}): check user and password, or the token (options token, token_file)"
-        )
+        return AuthenticationFailed(f"{endpoint} refused {who} ({said}): {_LOGINS.get(method, 'check the login')}")
     return ConnectFailed(f"{endpoint}: the broker refused the connection ({said})")
 
 

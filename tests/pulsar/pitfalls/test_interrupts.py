@@ -138,6 +138,13 @@ def during(call):
     except Interrupted:
         count += 1
 
+def surely(call):
+    while True:
+        try:
+            return call()
+        except Interrupted:  # that of a call before this one, which has returned its message
+            pass
+
 connection = jmsbridge.connect(url)
 connection.start()
 session = connection.create_session(session_mode=Session.CLIENT_ACKNOWLEDGE)
@@ -151,8 +158,8 @@ for number in range(400):
         received.add(message.get_body(str))
         during(message.acknowledge)
     elif count > interrupted:
-        session.recover()  # the call may have taken one
-while (message := consumer.receive(timeout=1)) is not None:
+        surely(session.recover)  # the call may have taken one
+while (message := surely(lambda: consumer.receive(timeout=1))) is not None:
     received.add(message.get_body(str))
 during(connection.close)
 connection.close()
