@@ -274,6 +274,7 @@ class Link(PulsarAdmin, PulsarPositions):
         self._relay.close(self._end)
 
     def _end(self) -> None:
+        self._holder = None
         self._library.shut_down()
         _living.discard(self)
         self._life.thread.stop()

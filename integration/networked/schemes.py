@@ -46,13 +46,16 @@ class Scheme:
     options: dict[str, str] = field(default_factory=dict)
     """The options of its connections."""
     repeats: bool = False
-    """Whether another row has the same protocol and client code, so that slow tests of this row are long ones."""
+    """Whether slow tests of this row are long ones, since another row has the same protocol and client code, or since
+    they take a minute."""
     durable: bool = True
     """Whether it has durable subscriptions by this protocol."""
     own_for_certificates: bool = False
     """Whether logins with a certificate need a broker that was started for them."""
     certificate_options: dict[str, str] = field(default_factory=lambda: {"login": "external"})
     """Further options of those: another ``login``, or none, where the certificate alone says who the user is."""
+    certificates_elsewhere: bool = False
+    """Whether the tests of the broker itself already have a client that logs in with its certificate."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
     same_sizes: bool = True
@@ -170,8 +173,8 @@ SCHEMES = (
         set_password=None,
         remove_queue=pulsar_administration.remove_queue,
         options={"single_address": "true"},
-        own_for_certificates=True,
-        certificate_options={},
+        repeats=True,
+        certificates_elsewhere=True,
         module="_pulsar",
         same_sizes=False,
         has_rest=True,

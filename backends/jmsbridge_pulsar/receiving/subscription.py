@@ -215,6 +215,7 @@ class Subscription:
         self._error = self._error or error
         self._pump.close(error, 0.0)
         self._taker = None
+        self._flow.forget()
 
 
 def _native(facts: LinkFacts, interest: Interest) -> Native:

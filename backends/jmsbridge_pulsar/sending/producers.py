@@ -240,3 +240,4 @@ class _Producer:
             while True:
                 self._waiting.popleft().fail(early)
         self._look_closing()
+        self._producer = None  # it holds threads of the library

@@ -198,20 +198,6 @@ def selected(broker: Broker) -> tuple[int, int]:
 
 
 @pytest.mark.broker("pulsar")
-def test_pulsar_requires_certificates_which_log_in(own_broker: StartBroker) -> None:
-    with own_broker("pulsar", CLIENT_CERTIFICATES) as broker:
-        port, by_certificate = broker.ports["tls"], ("tls", "")
-        assert probes.pulsar(port, broker.certificates, login=by_certificate)() == ""
-        with pytest.raises(REFUSED), socket.create_connection((HOST, port), 15) as plain:
-            bare = broker.certificates.context(shown=False)
-            with bare.wrap_socket(plain, server_hostname="localhost") as link:
-                link.recv(1)
-        assert probes.pulsar(broker.ports["binary"], login=by_certificate)() != ""
-        assert probes.pulsar(broker.ports["binary"], login=("basic", f"{broker.user}:{broker.password}"))() == ""
-        broker.purge()
-
-
-@pytest.mark.broker("pulsar")
 def test_pulsar_without_the_filter_selects_nothing(own_broker: StartBroker) -> None:
     with own_broker("pulsar", NO_FILTER) as broker:
         assert selected(broker) == (10, 0)

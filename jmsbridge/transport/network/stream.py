@@ -287,6 +287,7 @@ class ByteStream:
     # -- the end
 
     def _break(self, error: BaseException) -> None:
+        error = error.with_traceback(None)  # its frames would keep the connection as long as anyone keeps the error
         if self._opened is not None:
             self._answer(error)
         elif self._socket is not None:
