@@ -27,7 +27,7 @@ from jmsbridge_pulsar.administration.admin import PulsarAdmin
 from jmsbridge_pulsar.administration.rest import Rest, rest_of
 from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.attachments import Attached
-from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code
+from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code, whole_topic
 from jmsbridge_pulsar.connection.library import Library, Result
 from jmsbridge_pulsar.connection.options import PulsarOptions, method_of
 from jmsbridge_pulsar.connection.relay import Relay
@@ -85,7 +85,7 @@ class Link(PulsarAdmin, PulsarPositions):
         self._options = options
         self._events = events
         self._life = LinkLife(f"jmsbridge-pulsar-{next(_numbers)}-io", self.broker, endpoint, events, self)
-        self._relay = Relay(self._life, options, self._broken, self._refused)
+        self._relay = Relay(self._life, options, self._broken, self._refused, self._closed)
         self._library = Library(self._life, self._relay.words)
         self._producers = Producers(self._make_queue)
         self._queues: dict[Address, list[Done] | None] = {}  # None: made; else those who wait for it
@@ -292,12 +292,22 @@ class Link(PulsarAdmin, PulsarPositions):
         else:
             self._life.die(error)
 
+    def _closed(self, attached: Attached) -> None:
+        """A broker closed a producer or a consumer: perhaps its topic was deleted, and then a queue is no queue now."""
+        if attached.name is None:
+            for address in self._producers.closed(whole_topic(attached.topic)):
+                if self._queues.get(address, []) is None:
+                    del self._queues[address]
+
     def _refused(self, attached: Attached, code: int, said: str) -> None:
         """A broker closed a producer or a consumer, and does not let it in again."""
         result, broker = result_of_code(code), self._life.broker
-        topic = attached.topic.partition("-partition-")[0]
+        topic = whole_topic(attached.topic)
         if attached.name is None:
-            self._producers.lose(topic, explain(result, f"sending to {topic}", broker, sending=True, said=said))
+            error = explain(result, f"sending to {topic}", broker, sending=True, said=said)
+            for address in self._producers.lose(topic, error):
+                if result == Result.TopicTerminated:  # it keeps nothing any more, and may be on its way to be deleted
+                    self._queues.setdefault(address, None)
         elif attached.name in self._relay.controlled:
             self._relay.controlled[attached.name].refused(explain(result, f"consuming {topic}", broker, said=said))
 

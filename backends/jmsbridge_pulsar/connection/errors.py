@@ -31,6 +31,7 @@ __all__ = [
     "loss",
     "result_of",
     "result_of_code",
+    "whole_topic",
 ]
 
 Result = _pulsar.Result
@@ -111,11 +112,20 @@ class Words:
     def __init__(self) -> None:
         self._text = ""
         self._at = 0.0
+        self._codes: dict[str, int] = {}
 
     def say(self, text: str) -> None:
         """It said this, if it did say something."""
         if text:
             self._text, self._at = text, time.monotonic()
+
+    def correct(self, topic: str, code: int) -> None:
+        """The library will report NotAllowedError for a consumer of this topic: it is this code."""
+        self._codes[whole_topic(topic)] = code
+
+    def code(self, topic: str, result: "_pulsar.Result") -> int | None:
+        """The code of a result that is not the true one; None if it is."""
+        return self._codes.pop(topic, None) if result == Result.NotAllowedError else None
 
     def lately(self) -> str:
         """What it said a moment ago; empty for nothing."""
@@ -180,6 +190,11 @@ def _login_refused(refusal: Refusal, endpoint: Endpoint, method: str | None) -> 
 def result_of(error: BaseException) -> "_pulsar.Result":
     """The result that the library raised as an exception."""
     return Result.__members__.get(type(error).__name__, Result.UnknownError)
+
+
+def whole_topic(topic: str) -> str:
+    """The topic of a partition."""
+    return topic.partition("-partition-")[0]
 
 
 def result_of_code(code: int) -> "_pulsar.Result":

@@ -200,10 +200,11 @@ class Pipe:
             data, said = soften(frame)
             self._relay.words.say(said)
             return data
-        self._relay.attachments.answered(frame)
+        attachments = self._relay.attachments
         if frame.kind in (CLOSE_PRODUCER, CLOSE_CONSUMER):
-            return encode_closed(frame)
-        return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else frame.data
+            return attachments.closed(frame, encode_closed(frame))
+        data = attachments.answered(frame)
+        return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else data
 
     def _take_first(self, frame: Frame) -> bytes | None:
         if frame.kind == ERROR:

@@ -43,6 +43,7 @@ __all__ = [
     "encode_lookup",
     "encode_no_address",
     "encode_refusal",
+    "finish",
     "first_frame",
     "kind_of",
     "number_of",
@@ -317,6 +318,11 @@ def soften(frame: Frame) -> tuple[bytes, str]:
     if number_of(found, code) not in _FATAL:
         return frame.data, words_of(found, text)
     return _frame(frame.command + _encode(frame.kind, _encode(code, _RETRIED))), words_of(found, text)
+
+
+def finish(frame: Frame) -> bytes:
+    """ERROR with a code that the library reports at once."""
+    return _frame(frame.command + _encode(ERROR, _encode(2, _NOT_ALLOWED)))
 
 
 def encode_closed(frame: Frame) -> bytes:

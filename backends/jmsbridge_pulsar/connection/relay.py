@@ -50,7 +50,8 @@ _DOORS: Final = 1000  # brokers to which others refer for lookups
 class Relay:
     """``broken`` gets the error of the first connection that ends, or that cannot be made.
 
-    ``refused`` gets a producer or consumer that a broker has closed and does not let in again, with its code and words.
+    ``refused`` gets a producer or consumer that a broker has closed and does not let in again, with its code and words;
+    ``closed`` gets each that a broker has closed.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Relay:
         options: PulsarOptions,
         broken: Callable[[BaseException], None],
         refused: Callable[[Attached, int, str], None],
+        closed: Callable[[Attached], None],
     ) -> None:
         self.secret = secrets.token_urlsafe(24)
         """What the library must show: other processes of this machine can connect, too."""
@@ -72,7 +74,7 @@ class Relay:
         """What the broker said when it refused a message."""
         self.controlled: dict[str, Controlled] = {}
         """By the name of a consumer, who gives it credit."""
-        self.attachments = Attachments(refused, self.words)
+        self.attachments = Attachments(refused, closed, self.words)
         self.life = life
         self.options = options
         self._broken = broken
