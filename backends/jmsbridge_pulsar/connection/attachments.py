@@ -7,7 +7,8 @@ A broker may close one before it says that it is open. The library would then ta
 be stored, or none would ever arrive. So the library gets the two in the order in which they make sense.
 
 After most errors of a broker the library tries again to open a producer. It does not for a consumer that is opened for
-the first time, and says so after its time-out. Such errors become one that it reports at once; ``Words`` has the true one.
+the first time, and says so after its time-out. Such errors become one that it reports at once, and ``Words`` has the
+true one.
 """
 
 import time
