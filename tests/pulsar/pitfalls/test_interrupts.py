@@ -110,11 +110,7 @@ consumer.receive()
     assert "terminate" not in errors
 
 
-@pytest.mark.parametrize("times", range(2))
-def test_at_any_moment(server: Server, start: Start, times: int) -> None:
-    """Interrupts by a timer, in all of the calls: nothing hangs, and no message is lost."""
-    program = start(
-        """
+_INTERRUPTED = """
 import random
 
 class Interrupted(Exception):
@@ -165,5 +161,10 @@ during(connection.close)
 connection.close()
 print(count > 100, sent - received)
 """
-    )
+
+
+@pytest.mark.parametrize("times", range(2))
+def test_at_any_moment(server: Server, start: Start, times: int) -> None:
+    """Interrupts by a timer, in all of the calls: nothing hangs, and no message is lost."""
+    program = start(_INTERRUPTED)
     assert program.end(60) == (0, "True set()\n", "")
