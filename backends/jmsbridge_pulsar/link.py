@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 import uuid
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -28,9 +27,9 @@ from jmsbridge_pulsar.administration.admin import PulsarAdmin
 from jmsbridge_pulsar.administration.rest import Rest, rest_of
 from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.attachments import Attached
-from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code
+from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code, whole_topic
 from jmsbridge_pulsar.connection.library import Library, Result
-from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.connection.options import PulsarOptions, method_of
 from jmsbridge_pulsar.connection.relay import Relay
 from jmsbridge_pulsar.facts import NATIVE, LinkFacts
 from jmsbridge_pulsar.messages.names import Names
@@ -44,17 +43,17 @@ __all__ = ["Link", "open_link"]
 log = logging.getLogger("jmsbridge.pulsar")
 
 _numbers = itertools.count(1)
-
-
-_open: "weakref.WeakSet[Link]" = weakref.WeakSet()
+_living: "set[Link]" = set()  # those whose library may have threads
+_inherited: "set[Link]" = set()
 _ending = threading.Event()
 
 
 def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> "Link":
     """Connect and log in."""
     link = Link(endpoint, options, events)
-    _open.add(link)  # before it connects, which may be in vain and still under way when the interpreter ends
+    _living.add(link)  # before it connects, which may be in vain and still under way when the interpreter ends
     if _ending.is_set():
+        _living.discard(link)
         raise ConnectFailed(f"{endpoint}: the interpreter ends")
     link.connect()
     return link
@@ -62,12 +61,18 @@ def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) ->
 
 def _abort_all() -> None:
     _ending.set()
-    for link in list(_open):
+    for link in list(_living):
         link.abort()
 
 
+def _keep_all() -> None:
+    """In a child process: the parent's are kept, since their objects cannot be destroyed without their threads."""
+    _inherited.update(_living)
+    _living.clear()
+
+
 atexit.register(_abort_all)
-at_fork(after_in_child=_open.clear)
+at_fork(after_in_child=_keep_all)
 
 
 class Link(PulsarAdmin, PulsarPositions):
@@ -80,7 +85,7 @@ class Link(PulsarAdmin, PulsarPositions):
         self._options = options
         self._events = events
         self._life = LinkLife(f"jmsbridge-pulsar-{next(_numbers)}-io", self.broker, endpoint, events, self)
-        self._relay = Relay(self._life, options, self._broken, self._refused)
+        self._relay = Relay(self._life, options, self._broken, self._refused, self._closed)
         self._library = Library(self._life, self._relay.words)
         self._producers = Producers(self._make_queue)
         self._queues: dict[Address, list[Done] | None] = {}  # None: made; else those who wait for it
@@ -266,8 +271,12 @@ class Link(PulsarAdmin, PulsarPositions):
 
     def break_off(self, error: BaseException) -> None:
         """Close every connection at once."""
-        self._relay.close()
+        self._relay.close(self._end)
+
+    def _end(self) -> None:
+        self._holder = None
         self._library.shut_down()
+        _living.discard(self)
         self._life.thread.stop()
 
     def silence(self) -> float:
@@ -278,24 +287,38 @@ class Link(PulsarAdmin, PulsarPositions):
         """A connection of the relay ended."""
         connecting, self._connecting = self._connecting, None
         if connecting is not None:
-            self._refuse(connect_error(error, self.endpoint), connecting)
+            method = method_of(self.endpoint, self._options)
+            self._refuse(connect_error(error, self.endpoint, method), connecting)
         else:
             self._life.die(error)
+
+    def _closed(self, attached: Attached) -> None:
+        """A broker closed a producer or a consumer: perhaps its topic was deleted, and then a queue is no queue now."""
+        if attached.name is None:
+            for address in self._producers.closed(whole_topic(attached.topic)):
+                if self._queues.get(address, []) is None:
+                    del self._queues[address]
 
     def _refused(self, attached: Attached, code: int, said: str) -> None:
         """A broker closed a producer or a consumer, and does not let it in again."""
         result, broker = result_of_code(code), self._life.broker
-        topic = attached.topic.partition("-partition-")[0]
+        topic = whole_topic(attached.topic)
         if attached.name is None:
-            self._producers.lose(topic, explain(result, f"sending to {topic}", broker, sending=True, said=said))
+            error = explain(result, f"sending to {topic}", broker, sending=True, said=said)
+            for address in self._producers.lose(topic, error):
+                if result == Result.TopicTerminated:  # it keeps nothing any more, and may be on its way to be deleted
+                    self._queues.setdefault(address, None)
         elif attached.name in self._relay.controlled:
             self._relay.controlled[attached.name].refused(explain(result, f"consuming {topic}", broker, said=said))
 
     def _refuse(self, error: BackendError, connecting: Done) -> None:
         """It could not be opened."""
-        self._relay.close()
-        self._library.shut_down()
-        self._life.refuse(error, connecting)
+
+        def ended() -> None:
+            self._end()
+            self._life.refuse(error, connecting)
+
+        self._relay.close(ended)
 
 
 def _native(options: PulsarOptions) -> Native:

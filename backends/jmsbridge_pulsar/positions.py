@@ -19,7 +19,7 @@ from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import Result, explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import envelope_of, key_of, read_text
-from jmsbridge_pulsar.receiving.opening import open_reader
+from jmsbridge_pulsar.receiving.opening import has_more, open_reader
 
 __all__ = ["PulsarPositions"]
 
@@ -148,13 +148,15 @@ class _Reader:
         """The messages that there are now, each with its place."""
         while True:
             try:
-                if not self._reader.has_message_available():
+                if not has_more(self._facts, self._reader, self._what):
                     return
                 message = self._next()
-            except _pulsar.PulsarException as error:
+            except (_pulsar.PulsarException, BackendError) as error:
                 self._facts.life.check()
                 if self._closed:
                     raise BackendError(f"{self._what}: it was closed") from error
+                if isinstance(error, BackendError):
+                    raise
                 raise explain(result_of(error), self._what, self._facts.life.broker) from error
             at = message.message_id()
             yield message, (at.ledger_id(), at.entry_id(), at.batch_index())

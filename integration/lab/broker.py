@@ -20,7 +20,7 @@ from integration.lab.servers.brokerj import BrokerJ
 from integration.lab.servers.pulsar import Pulsar
 from integration.lab.servers.rabbitmq import RabbitMQ, RabbitMQ3, rabbitmqctl
 from integration.lab.servers.server import Run, Server
-from integration.lab.table import HOST, LOGINS, PASSWORD, USER, Kind, kind
+from integration.lab.table import CLIENT_CERTIFICATES, HOST, LOGINS, PASSWORD, USER, Kind, kind
 
 __all__ = ["SERVERS", "Broker", "last_lines"]
 
@@ -92,7 +92,7 @@ class Broker:
     @property
     def login(self) -> bool:
         """Whether clients log in."""
-        return self.kind.login or LOGINS in self.options
+        return self.kind.login or not {LOGINS, CLIENT_CERTIFICATES}.isdisjoint(self.options)
 
     @property
     def certificates(self) -> Certificates:

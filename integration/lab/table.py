@@ -143,7 +143,7 @@ KINDS: dict[str, Kind] = {
             options={
                 LOGINS: "every client must log in, with the user's password or with a token",
                 NO_FILTER: "without the filter for selectors on the server, like Pulsar as it is distributed",
-                **_EVERYWHERE,
+                **_CERTIFICATES,
             },
         ),
     )

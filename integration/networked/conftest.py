@@ -22,7 +22,7 @@ def scheme(request: pytest.FixtureRequest) -> Scheme:
     """The backend under test; every test of this folder runs once for each."""
     row: Scheme = request.param
     if row.module is not None and importlib.util.find_spec(row.module) is None:
-        unavailable(f"{row.name}: the client library {row.module} is not installed: pip install jmsbridge[amqp]")
+        unavailable(f"{row.name}: its client library {row.module} is not installed: pip install jmsbridge[brokers]")
     return row
 
 
@@ -43,7 +43,7 @@ def name() -> str:
 
 
 @pytest.fixture
-def connect(scheme: Scheme) -> Iterator[Callable[..., Connection]]:
+def connect(scheme: Scheme, broker: Broker) -> Iterator[Callable[..., Connection]]:
     """``connections`` of the scheme."""
-    with connections(scheme.plain, **scheme.options) as begin:
+    with connections(scheme.plain, **scheme.chosen(broker)) as begin:
         yield begin

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from jmsbridge.testing.proxy import Direction
 
-__all__ = ["Boundaries", "FrameEnd", "amqp_0_9_1", "amqp_1_0", "stomp"]
+__all__ = ["Boundaries", "FrameEnd", "amqp_0_9_1", "amqp_1_0", "size_first", "stomp"]
 
 _GREETING = 8  # "AMQP" and the version
 _SIZE = struct.Struct(">I")
@@ -32,6 +32,11 @@ def amqp_0_9_1(data: bytes, start: int, direction: Direction) -> int | None:
     if len(data) < start + _HEAD.size:
         return None
     return start + _HEAD.size + int(_HEAD.unpack_from(data, start)[2]) + 1
+
+
+def size_first(data: bytes, start: int, direction: Direction) -> int | None:
+    """Pulsar's binary protocol: the size of what follows is the first field of each frame."""
+    return start + _SIZE.size + int(_SIZE.unpack_from(data, start)[0]) if len(data) >= start + _SIZE.size else None
 
 
 def stomp(data: bytes, start: int, direction: Direction) -> int | None:

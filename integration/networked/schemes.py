@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -11,6 +12,7 @@ from integration.artemis import administration as artemis_administration
 from integration.brokerj import administration as brokerj_administration
 from integration.lab.broker import Broker
 from integration.networked import frames
+from integration.pulsar import administration as pulsar_administration
 from integration.rabbitmq import administration as rabbitmq_administration
 
 __all__ = ["SCHEMES", "Scheme", "rows"]
@@ -34,8 +36,8 @@ class Scheme:
     """The backend's implementation of Link."""
     sockets: int
     """How many sockets a connection has that sends and receives."""
-    heartbeat: str
-    """The option with the seconds between heart-beats."""
+    heartbeat: str | None
+    """The option with the seconds between heart-beats; None where they cannot be chosen."""
     frame_end: frames.FrameEnd
     """Finds the ends of its frames."""
     set_password: Callable[[Broker, str, str], None] | None
@@ -44,17 +46,31 @@ class Scheme:
     options: dict[str, str] = field(default_factory=dict)
     """The options of its connections."""
     repeats: bool = False
-    """Whether another row has the same protocol and client code, so that slow tests of this row are long ones."""
+    """Whether slow tests of this row are long ones, since another row has the same protocol and client code, or since
+    they take a minute."""
     durable: bool = True
     """Whether it has durable subscriptions by this protocol."""
     own_for_certificates: bool = False
     """Whether logins with a certificate need a broker that was started for them."""
     certificate_options: dict[str, str] = field(default_factory=lambda: {"login": "external"})
     """Further options of those: another ``login``, or none, where the certificate alone says who the user is."""
+    certificates_elsewhere: bool = False
+    """Whether the tests of the broker itself already have a client that logs in with its certificate."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
     same_sizes: bool = True
     """Whether its frames have the same sizes each time that a conversation is repeated."""
+    has_rest: bool = False
+    """Whether the option ``admin_url`` is the address of the broker's REST interface."""
+
+    def chosen(self, broker: Broker) -> dict[str, str]:
+        """The options of its connections to a broker."""
+        return {**self.options, "admin_url": broker.url("http")} if self.has_rest else self.options
+
+    def url(self, broker: Broker) -> str:
+        """The broker's URL with them."""
+        options = self.chosen(broker)
+        return f"{broker.url(self.plain)}?{urlencode(options)}" if options else broker.url(self.plain)
 
 
 def _amqp(
@@ -144,6 +160,25 @@ SCHEMES = (
     ),
     _stomp("artemis", 3, artemis_administration.remove_queue, artemis_administration.set_password),
     _stomp("activemq", 2, activemq_administration.remove_queue, None, repeats=True, own_for_certificates=True),
+    Scheme(
+        "pulsar",
+        "pulsar",
+        listener="binary",
+        plain="pulsar",
+        tls="pulsar+ssl",
+        package="jmsbridge_pulsar",
+        sockets=2,
+        heartbeat=None,
+        frame_end=frames.size_first,
+        set_password=None,
+        remove_queue=pulsar_administration.remove_queue,
+        options={"single_address": "true"},
+        repeats=True,
+        certificates_elsewhere=True,
+        module="_pulsar",
+        same_sizes=False,
+        has_rest=True,
+    ),
 )
 
 

@@ -116,8 +116,8 @@ def threads() -> set[str]:
 def boundaries(scheme: Scheme, broker: Broker) -> dict[tuple[int, Direction], list[int]]:
     """Where the frames of an undisturbed conversation end, for each socket and direction."""
     watch = Boundaries(scheme.frame_end)
-    with FaultProxy.to(broker.url(scheme.plain), watch=watch) as proxy:
-        outcomes, received = converse(proxy.through(broker.url(scheme.plain)), new_queue())
+    with FaultProxy.to(scheme.url(broker), watch=watch) as proxy:
+        outcomes, received = converse(proxy.through(scheme.url(broker)), new_queue())
         assert outcomes.told == [(body, "confirmed") for body in BODIES]
         assert received == BODIES
         sockets = range(1, proxy.accepted + 1)
@@ -151,12 +151,12 @@ def test_cut_after_and_within_every_frame(
     hits: list[bool] = []
     for place, end in places(boundaries[socket, direction]):
         queue, watch = new_queue(), Boundaries(scheme.frame_end)
-        with FaultProxy.to(broker.url(scheme.plain), watch=watch) as proxy:
+        with FaultProxy.to(scheme.url(broker), watch=watch) as proxy:
             proxy.cut_after(end, direction, connection=socket)
-            outcomes, received = converse(proxy.through(broker.url(scheme.plain)), queue)
+            outcomes, received = converse(proxy.through(scheme.url(broker)), queue)
             if place.isdigit():
                 hits.append(proxy.cuts == 1 and watch.is_between(socket, direction))
-        there = received + left(broker.url(scheme.plain), queue)
+        there = received + left(scheme.url(broker), queue)
         where = f"cut of socket {socket} {direction} after frame {place}: {outcomes.told}, {received}, {there}"
         assert [body for body, _ in outcomes.told] == BODIES, where
         assert outcomes.of("confirmed") <= set(there), where

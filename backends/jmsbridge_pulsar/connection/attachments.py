@@ -2,6 +2,13 @@
 
 When a broker closes one, because its topic moves to another broker or is deleted, the library opens it again by itself;
 if that is refused it tries for ever, and tells nobody. Here such a refusal is noticed.
+
+A broker may close one before it says that it is open. The library would then take it for open: its messages would never
+be stored, or none would ever arrive. So the library gets the two in the order in which they make sense.
+
+After most errors of a broker the library tries again to open a producer. It does not for a consumer that is opened for
+the first time, and says so after its time-out. Such errors become one that it reports at once, and ``Words`` has the
+true one.
 """
 
 import time
@@ -24,6 +31,7 @@ from jmsbridge_pulsar.connection.protocol import (
     SUCCESS,
     Frame,
     contents,
+    finish,
     number_of,
     text_of,
     words_of,
@@ -38,6 +46,7 @@ ANSWERS: Final = frozenset({SUCCESS, PRODUCER_SUCCESS, ERROR, CLOSE_PRODUCER, CL
 
 _TEMPORARY: Final = {0, 1, 2, 5, 6, 7, 8, 14, 16}  # codes of errors that may pass: the topic is on its way, or taken
 _PATIENCE: Final = 10.0  # seconds for which such an error may last
+_REPORTED: Final = {3, 4, 5, 7, 8, 9, 11, 14, 15, 16, 18, 19, 22}  # codes of errors that the library reports at once
 _FAILED: Final = 2  # of the answers to lookups
 
 
@@ -66,16 +75,24 @@ class Attached(msgspec.Struct):
     is_made: bool = False
     closed_at: float = 0.0
     """``time.monotonic()`` when the broker closed it; 0 while it is open."""
+    is_asked: bool = False
+    """Whether the broker has been asked to open it, and has not answered."""
+    held: bytes = b""
+    """The frame with which the broker closed it before it answered."""
 
 
 class Attachments:
-    """For one link. ``refused`` gets what cannot be opened again, the broker's code and its words.
+    """For one link. ``refused`` gets what cannot be opened again, the broker's code and its words; ``closed`` gets what
+    a broker has closed, which the library will open again.
 
     ``words`` gets those with which it refuses to open something for the first time, which the library reports.
     """
 
-    def __init__(self, refused: Callable[[Attached, int, str], None], words: Words) -> None:
+    def __init__(
+        self, refused: Callable[[Attached, int, str], None], closed: Callable[[Attached], None], words: Words
+    ) -> None:
         self._refused = refused
+        self._closed = closed
         self._words = words
         self._all: dict[tuple[int, int], Attached] = {}  # by the kind of the request that opens it, and its number
         self._requests: dict[int, tuple[int, int]] = {}
@@ -92,28 +109,44 @@ class Attachments:
             name = text_of(found, 6) if kind == SUBSCRIBE else None
             key = kind, number_of(found, 4 if kind == SUBSCRIBE else 2)
             self._requests[number_of(found, 5 if kind == SUBSCRIBE else 3)] = key
-            self._all.setdefault(key, Attached(text_of(found, 1), name))
+            asked = self._all.setdefault(key, Attached(text_of(found, 1), name))
+            asked.is_asked, asked.held = True, b""
 
-    def answered(self, frame: Frame) -> None:
-        """A broker answers, or closes something."""
+    def closed(self, frame: Frame, passed: bytes) -> bytes:
+        """A broker closes something. What the library gets now, ``passed`` or nothing."""
+        closed = self._all.get((_opening(frame.kind), number_of(contents(frame.command), 1)))
+        if closed is None:
+            return passed
+        closed.closed_at = time.monotonic()
+        self._closed(closed)
+        if closed.is_asked:
+            closed.held, passed = passed, b""
+        return passed
+
+    def answered(self, frame: Frame) -> bytes:
+        """A broker answers. What the library gets."""
         kind, found = frame.kind, contents(frame.command)
         if kind == LOOKUP_RESPONSE:
             topic = self._lookups.pop(number_of(found, 4), None)
             if topic is not None and number_of(found, 3) == _FAILED:
                 self._fail_topic(topic, number_of(found, 6), words_of(found, 7))
-        elif kind in (CLOSE_PRODUCER, CLOSE_CONSUMER):
-            closed = self._all.get((_opening(kind), number_of(found, 1)))
-            if closed is not None:
-                closed.closed_at = time.monotonic()
-        else:
-            key = self._requests.pop(number_of(found, 1), None)
-            opened = self._all.get(key) if key is not None else None
-            if key is None or opened is None:
-                return
-            if kind == ERROR:
-                self._fail(key, opened, number_of(found, 2), words_of(found, 3))
-            else:
-                opened.is_made, opened.closed_at = True, 0.0
+            return frame.data
+        key = self._requests.pop(number_of(found, 1), None)
+        opened = self._all.get(key) if key is not None else None
+        if key is None or opened is None:
+            return frame.data
+        held, opened.held, opened.is_asked = opened.held, b"", False
+        if kind == ERROR:
+            code = number_of(found, 2)
+            self._fail(key, opened, code, words_of(found, 3))
+            if key[0] != SUBSCRIBE or opened.is_made or code in _REPORTED:
+                return frame.data
+            self._words.correct(opened.topic, code)
+            return finish(frame)
+        opened.is_made = True
+        if not held:
+            opened.closed_at = 0.0
+        return frame.data + held
 
     def _fail_topic(self, topic: str, code: int, said: str) -> None:
         for key, each in list(self._all.items()):

@@ -31,6 +31,7 @@ __all__ = [
     "loss",
     "result_of",
     "result_of_code",
+    "whole_topic",
 ]
 
 Result = _pulsar.Result
@@ -84,6 +85,15 @@ _REASONS: Final = {
 }
 
 
+_LOGINS: Final = {
+    "basic": "check user and password",
+    "token": "check the token (options token, token_file); it may have expired",
+    "tls": "check the certificate (option certificate); the broker must trust it, and its common name is the user",
+    None: "it demands a login: user and password in the URL, or option token, token_file or certificate",
+}
+"""What to check, by the method of the login."""
+
+
 class Refusal(Exception):
     """The broker's answer to CONNECT."""
 
@@ -102,11 +112,20 @@ class Words:
     def __init__(self) -> None:
         self._text = ""
         self._at = 0.0
+        self._codes: dict[str, int] = {}
 
     def say(self, text: str) -> None:
         """It said this, if it did say something."""
         if text:
             self._text, self._at = text, time.monotonic()
+
+    def correct(self, topic: str, code: int) -> None:
+        """The library will report NotAllowedError for a consumer of this topic: it is this code."""
+        self._codes[whole_topic(topic)] = code
+
+    def code(self, topic: str, result: "_pulsar.Result") -> int | None:
+        """The code of a result that is not the true one; None if it is."""
+        return self._codes.pop(topic, None) if result == Result.NotAllowedError else None
 
     def lately(self) -> str:
         """What it said a moment ago; empty for nothing."""
@@ -142,13 +161,13 @@ def loss(error: BaseException, where: str) -> LinkLost:
     return link_lost(error, where, said)
 
 
-def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
-    """The error for a connection that could not be opened."""
+def connect_error(error: BaseException, endpoint: Endpoint, method: str | None) -> BackendError:
+    """The error for a connection that could not be opened; ``method`` is that of the login."""
     made: BackendError
     if isinstance(error, BackendError):
         return error
     if isinstance(error, Refusal):
-        made = _login_refused(error, endpoint)
+        made = _login_refused(error, endpoint, method)
     elif isinstance(error, Malformed):
         made = ConnectFailed(
             f"{endpoint}: it does not speak Pulsar's protocol ({error}); is it another protocol's port, or one that "
@@ -160,19 +179,22 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     return made
 
 
-def _login_refused(refusal: Refusal, endpoint: Endpoint) -> BackendError:
+def _login_refused(refusal: Refusal, endpoint: Endpoint, method: str | None) -> BackendError:
     said = str(refusal)
     if refusal.code in (_AUTHENTICATION, _AUTHORIZATION) or "uthenticat" in said or "xpired" in said:
         who = f"user {endpoint.user!r}" if endpoint.user else "the client"
-        return AuthenticationFailed(
-            f"{endpoint} refused {who} ({said}): check user and password, or the token (options token, token_file)"
-        )
+        return AuthenticationFailed(f"{endpoint} refused {who} ({said}): {_LOGINS.get(method, 'check the login')}")
     return ConnectFailed(f"{endpoint}: the broker refused the connection ({said})")
 
 
 def result_of(error: BaseException) -> "_pulsar.Result":
     """The result that the library raised as an exception."""
     return Result.__members__.get(type(error).__name__, Result.UnknownError)
+
+
+def whole_topic(topic: str) -> str:
+    """The topic of a partition."""
+    return topic.partition("-partition-")[0]
 
 
 def result_of_code(code: int) -> "_pulsar.Result":

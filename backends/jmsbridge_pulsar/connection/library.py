@@ -2,7 +2,9 @@
 
 import contextlib
 import ctypes
+import logging
 import os
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +20,10 @@ __all__ = ["Answered", "Library", "Result"]
 Answered = Callable[["_pulsar.Result", Any], None]
 """Gets the result and what was made or found; on the I/O thread."""
 
+log = logging.getLogger("jmsbridge.pulsar")
+
 _OPERATION = 30  # seconds after which the library gives a request up
+_ENDING = 5.0  # seconds for its threads to end; they need milliseconds
 
 
 class Library:
@@ -85,18 +90,31 @@ class Library:
 
         Not by ``shutdown``, which keeps the GIL while it waits for a thread that may need the GIL to call us: the
         process then stands still for 20 seconds. Not by ``close_async``, which calls us on one more thread: if that is
-        still there when Python ends, the library aborts the process.
+        still there when Python ends, the library aborts the process. ``close`` waits without a limit, so it has a
+        thread of its own, which is left behind if it does not return.
         """
         client, self._client = self._client, _Gone()
         if client is not None and not isinstance(client, _Gone):
-            with contextlib.suppress(_pulsar.PulsarException):
-                client.close()
+            ending = threading.Thread(target=_close, args=(client,), name="jmsbridge-pulsar-end-io", daemon=True)
+            try:
+                ending.start()
+            except RuntimeError:  # Python ends, or there are too many threads
+                _close(client)
+            else:
+                ending.join(_ENDING)
+                if ending.is_alive():
+                    log.warning("%s: pulsar-client has not ended within %g s", self._life.endpoint, _ENDING)
         _clients.discard(self)
 
     def abandon(self) -> None:
         """In a child process: keep the client for ever, since its threads are not there to end it."""
         if self._client is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
+
+
+def _close(client: Any) -> None:
+    with contextlib.suppress(_pulsar.PulsarException):
+        client.close()
 
 
 class _Gone:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from jmsbridge.spi import ConnectFailed, Endpoint
 from jmsbridge.transport.network.tls import TlsOptions, refuse_tls_options
 
-__all__ = ["PulsarOptions", "WithoutTls", "login_of"]
+__all__ = ["PulsarOptions", "WithoutTls", "login_of", "method_of"]
 
 _TOKEN: Final = re.compile(r"[!-~]+")
 
@@ -66,15 +66,23 @@ class WithoutTls(PulsarOptions, frozen=True, kw_only=True):
 
 def login_of(endpoint: Endpoint, options: PulsarOptions) -> tuple[str, bytes] | None:
     """The method and the data with which to log in; None for anonymous. ConnectFailed if the token cannot be read."""
+    method = method_of(endpoint, options)
+    if method == "basic":
+        return method, f"{endpoint.user}:{endpoint.password or ''}".encode()
+    if method == "token" and options.token_file is not None:
+        return method, _read_token(endpoint, options.token_file)
+    if method == "token" and options.token is not None:
+        return method, options.token.encode()
+    return None if method is None else (method, b"")
+
+
+def method_of(endpoint: Endpoint, options: PulsarOptions) -> str | None:
+    """The method with which to log in; None for anonymous."""
     if endpoint.user is not None:
-        return "basic", f"{endpoint.user}:{endpoint.password or ''}".encode()
-    if options.token_file is not None:
-        return "token", _read_token(endpoint, options.token_file)
-    if options.token is not None:
-        return "token", options.token.encode()
-    if options.certificate is not None:
-        return "tls", b""
-    return None
+        return "basic"
+    if options.token_file is not None or options.token is not None:
+        return "token"
+    return None if options.certificate is None else "tls"
 
 
 def _read_token(endpoint: Endpoint, file: str) -> bytes:

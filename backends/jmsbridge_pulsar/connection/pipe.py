@@ -24,6 +24,7 @@ from jmsbridge_pulsar.connection.protocol import (
     ERROR,
     LOOKUP_RESPONSE,
     PARTITIONS_RESPONSE,
+    REACHED_END,
     SEND_ERROR,
     TOPIC_MIGRATED,
     Connect,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["Pipe"]
 
 _HIGH: Final = 1 << 20  # bytes that may wait for one side before the other is read no more
-_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, TOPIC_MIGRATED}
+_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, REACHED_END, TOPIC_MIGRATED}
 _FINAL: Final = {15, 22}  # codes of SEND_ERROR for one message alone: the topic is terminated, it is not allowed
 _RENEWAL: Final = 60.0  # seconds after a login was renewed in which the end of the connection is the answer to it
 
@@ -67,6 +68,7 @@ class Pipe:
         self._answers = Frames(relay.largest)
         self._connect: Connect | None = None  # what the library asked for
         self._is_open = False  # the broker has accepted it
+        self._is_leaving = False
         self._waiting = b""  # what the library wrote, until the broker is connected
         self._renewed = 0.0  # time.monotonic() when the login was renewed
         self._receive: Callable[[bytes], None] = self._identify
@@ -78,6 +80,17 @@ class Pipe:
         self._relay.life.thread.cancel(self._timer)
         self._near.close()
         self._far.close()
+
+    def leave(self) -> None:
+        """Close the side of the broker, and the other one when the library has closed it, which drops the pipe."""
+        if self._connect is None:
+            self._relay.drop(self)
+            return
+        self._relay.life.thread.cancel(self._timer)
+        self._far.close()
+        self._is_leaving = True
+        self._receive = _ignore
+        self._near.end_writing()
 
     def _too_late(self) -> None:
         """The time for the login is over."""
@@ -144,8 +157,8 @@ class Pipe:
             self._near.hold(True)
 
     def _library_left(self, error: BaseException) -> None:
-        if self._connect is None:
-            self._relay.drop(self)  # it was not the library
+        if self._connect is None or self._is_leaving:
+            self._relay.drop(self)
         else:
             self._relay.end(self, LibraryLeft(self._relay.words.lately()))
 
@@ -177,6 +190,8 @@ class Pipe:
             found = contents(frame.command)
             self._relay.words.say(words_of(found, 4))
             return encode_refusal(frame) if number_of(found, 3) in _FINAL else frame.data
+        if frame.kind == REACHED_END:
+            return b""  # a consumer has read a terminated topic: the library does not know it and ends the connection
         if frame.kind == TOPIC_MIGRATED:
             url = words_of(contents(frame.command), 4 if self._relay.is_secure else 3)
             self._relay.end(self, Migrated(url))
@@ -185,10 +200,11 @@ class Pipe:
             data, said = soften(frame)
             self._relay.words.say(said)
             return data
-        self._relay.attachments.answered(frame)
+        attachments = self._relay.attachments
         if frame.kind in (CLOSE_PRODUCER, CLOSE_CONSUMER):
-            return encode_closed(frame)
-        return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else frame.data
+            return attachments.closed(frame, encode_closed(frame))
+        data = attachments.answered(frame)
+        return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else data
 
     def _take_first(self, frame: Frame) -> bytes | None:
         if frame.kind == ERROR:
@@ -220,3 +236,7 @@ class Pipe:
         if self._renewed and time.monotonic() - self._renewed < _RENEWAL:
             error = LoginEnded(str(error))
         self._relay.end(self, error)
+
+
+def _ignore(data: bytes) -> None:
+    """What the library writes to a connection that ends."""

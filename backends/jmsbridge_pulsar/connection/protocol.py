@@ -23,6 +23,7 @@ __all__ = [
     "PARTITIONS_RESPONSE",
     "PRODUCER",
     "PRODUCER_SUCCESS",
+    "REACHED_END",
     "SEND_ERROR",
     "SUBSCRIBE",
     "SUCCESS",
@@ -42,6 +43,7 @@ __all__ = [
     "encode_lookup",
     "encode_no_address",
     "encode_refusal",
+    "finish",
     "first_frame",
     "kind_of",
     "number_of",
@@ -67,6 +69,7 @@ PRODUCER_SUCCESS: Final = 17
 PARTITIONS_RESPONSE: Final = 22
 LOOKUP: Final = 23
 LOOKUP_RESPONSE: Final = 24
+REACHED_END: Final = 27
 AUTH_CHALLENGE: Final = 36
 _AUTH_RESPONSE: Final = 37
 TOPIC_MIGRATED: Final = 68
@@ -315,6 +318,11 @@ def soften(frame: Frame) -> tuple[bytes, str]:
     if number_of(found, code) not in _FATAL:
         return frame.data, words_of(found, text)
     return _frame(frame.command + _encode(frame.kind, _encode(code, _RETRIED))), words_of(found, text)
+
+
+def finish(frame: Frame) -> bytes:
+    """ERROR with a code that the library reports at once."""
+    return _frame(frame.command + _encode(ERROR, _encode(2, _NOT_ALLOWED)))
 
 
 def encode_closed(frame: Frame) -> bytes:

@@ -10,11 +10,14 @@ All of it belongs to the I/O thread.
 import secrets
 import socket
 import time
+import weakref
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
+from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.link_life import LinkLife
+from jmsbridge.transport.network.loop import Timer
 from jmsbridge_pulsar.connection.attachments import Attached, Attachments, Controlled
 from jmsbridge_pulsar.connection.errors import Words
 from jmsbridge_pulsar.connection.options import PulsarOptions
@@ -39,13 +42,16 @@ PORT, TLS_PORT = 6650, 6651
 _HOST: Final = "127.0.0.1"
 _LARGEST: Final = 5 * 1024 * 1024  # bytes of a message, unless the broker says another limit
 _STRANGERS: Final = 64  # connections that have not shown the secret yet; beyond that the oldest is closed
+_LEAVING: Final = 0.5  # seconds in which the library must have noticed that a connection has ended
+_SETTLING: Final = 0.005  # seconds for what it does then
 _DOORS: Final = 1000  # brokers to which others refer for lookups
 
 
 class Relay:
     """``broken`` gets the error of the first connection that ends, or that cannot be made.
 
-    ``refused`` gets a producer or consumer that a broker has closed and does not let in again, with its code and words.
+    ``refused`` gets a producer or consumer that a broker has closed and does not let in again, with its code and words;
+    ``closed`` gets each that a broker has closed.
     """
 
     def __init__(
@@ -54,6 +60,7 @@ class Relay:
         options: PulsarOptions,
         broken: Callable[[BaseException], None],
         refused: Callable[[Attached, int, str], None],
+        closed: Callable[[Attached], None],
     ) -> None:
         self.secret = secrets.token_urlsafe(24)
         """What the library must show: other processes of this machine can connect, too."""
@@ -67,7 +74,7 @@ class Relay:
         """What the broker said when it refused a message."""
         self.controlled: dict[str, Controlled] = {}
         """By the name of a consumer, who gives it credit."""
-        self.attachments = Attachments(refused, self.words)
+        self.attachments = Attachments(refused, closed, self.words)
         self.life = life
         self.options = options
         self._broken = broken
@@ -75,6 +82,9 @@ class Relay:
         self._pipes: dict[Pipe, None] = {}
         self._strangers: dict[Pipe, None] = {}
         self._doors: dict[str | None, socket.socket] = {}  # by the broker that answers the lookups from there
+        self._done: Callable[[], None] | None = None  # what to call once it is closed
+        self._timer: Timer | None = None
+        _relays.add(self)
 
     def listen(self) -> str:
         """Begin; returns the URL for the library."""
@@ -111,14 +121,43 @@ class Relay:
         """This one has shown the secret."""
         self._strangers.pop(pipe, None)
 
-    def close(self) -> None:
-        """Close every connection at once, and take no more."""
+    def close(self, done: Callable[[], None]) -> None:
+        """Close every connection to a broker at once and take no more; ``done`` is called once the library knows.
+
+        If the library is ended before that, threads of it stay for ever. If it is closed already, nothing happens.
+        """
+        if self._done is not None:
+            return
+        self._done = done
         doors, self._doors = self._doors, {}
         for door in doors.values():
             self.life.thread.loop.remove_handler(door.fileno())
             door.close()
         for pipe in list(self._pipes):
-            self.drop(pipe)
+            pipe.leave()
+        if self._pipes:
+            self._timer = self.life.thread.call_later(_LEAVING, self._end)
+        else:
+            self._look_ended()
+
+    def _look_ended(self) -> None:
+        if self._done is not None and not self._pipes:
+            self.life.thread.call_later(_SETTLING, self._end)
+
+    def _end(self) -> None:
+        for pipe in list(self._pipes):
+            self._pipes.pop(pipe)
+            pipe.close()
+        if self._timer is not None:
+            self.life.thread.cancel(self._timer)
+        done, self._done = self._done, _nothing
+        if done is not None:
+            done()
+
+    def abandon(self) -> None:
+        """In a child process: close its copies of the sockets that listen. ``ByteStream`` closes the others."""
+        for door in self._doors.values():
+            door.close()
 
     def target(self, broker: str | None) -> tuple[str, int, str | None]:
         """Host and port to connect to, and the broker to name to the proxy that is there."""
@@ -176,9 +215,26 @@ class Relay:
         self._pipes.pop(pipe, None)
         self._strangers.pop(pipe, None)
         pipe.close()
+        self._look_ended()
 
     def end(self, pipe: Pipe, error: BaseException) -> None:
         """One connection broke."""
         if pipe in self._pipes:
             self.drop(pipe)
             self._broken(error)
+
+
+def _nothing() -> None:
+    """It was closed before."""
+
+
+_relays: "weakref.WeakSet[Relay]" = weakref.WeakSet()
+
+
+def _abandon_all() -> None:
+    for relay in list(_relays):
+        relay.abandon()
+    _relays.clear()
+
+
+at_fork(after_in_child=_abandon_all)

@@ -5,6 +5,7 @@ The REST interface knows where that is, and which messages behind it are settled
 
 import bisect
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
 from jmsbridge_pulsar.receiving.memory import Accepted, accepted_of
-from jmsbridge_pulsar.receiving.opening import open_reader
+from jmsbridge_pulsar.receiving.opening import has_more, open_reader
 from jmsbridge_pulsar.receiving.takers import Taker
 
 __all__ = ["open_browser"]
@@ -32,15 +33,18 @@ _Position = tuple[int, int]
 class _Part:
     """A reader of a topic, or of one of its partitions, that ends with the last message there was."""
 
-    def __init__(self, reader: Any, settled: "_Settled", partition: int, accepted: Accepted) -> None:
+    def __init__(
+        self, is_more: Callable[[Any], bool], reader: Any, settled: "_Settled", partition: int, accepted: Accepted
+    ) -> None:
         self.reader = reader
+        self._is_more = is_more
         self._settled = settled
         self._partition = partition
         self._accepted = accepted
 
     def take(self) -> Any:
         """The next message, or None at the end."""
-        while self.reader.has_message_available():
+        while self._is_more(self.reader):
             message = self.reader.read_next(_PATIENCE)
             ledger, entry, _, batch, published = key_of(message)
             key = ledger, entry, self._partition, batch, published
@@ -107,9 +111,13 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
     topics = parts_of(rest, whole)
     accepted = accepted_of(str(facts.life.endpoint), whole, facts.options.queue_subscription)
     parts = []
+
+    def is_more(reader: Any) -> bool:
+        return has_more(facts, reader, f"browsing {address}")
+
     for number, topic in enumerate(topics):
         reader, settled = _open_part(facts, rest, address, topic, window)
-        parts.append(_Part(reader, settled, number if topics != [whole] else -1, accepted))
+        parts.append(_Part(is_more, reader, settled, number if topics != [whole] else -1, accepted))
     return _Browser(parts)
 
 

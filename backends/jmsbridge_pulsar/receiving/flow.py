@@ -63,6 +63,10 @@ class Flow:
             self._quiet_at = time.monotonic() + (0.0 if self._browses else _FIRST)
         return self._taker
 
+    def forget(self) -> None:
+        """The link is lost: the taker holds threads of the library."""
+        self._taker = None
+
     # -- Source
 
     def fetch(self, most: int, *, wait: bool) -> Sequence[Arrival]:

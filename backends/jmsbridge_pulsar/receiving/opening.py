@@ -1,6 +1,8 @@
 """Opens consumers and readers as each kind of subscription needs them. For the I/O thread."""
 
 import itertools
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -8,16 +10,19 @@ import _pulsar
 
 from jmsbridge.spi import Address, BackendError, Interest, LinkLost
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_pulsar.connection.errors import explain
+from jmsbridge_pulsar.connection.errors import explain, result_of_code, whole_topic
 from jmsbridge_pulsar.connection.library import Answered, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker, ReaderTaker
 
-__all__ = ["make_queue", "open_reader", "open_taker", "reserve_client_id", "subscription_name"]
+__all__ = ["has_more", "make_queue", "open_reader", "open_taker", "reserve_client_id", "subscription_name"]
 
 _numbers: Final = itertools.count(1)
+_NOT_READY: Final = {2, 6}  # codes of errors that pass, as while the topic moves to another broker
+_PAUSE: Final = 0.1  # seconds after such an error
+_PATIENCE: Final = 10.0  # seconds for which it may last
 _RETURN: Final = 100  # milliseconds after which a returned message is asked for again; the library's least
 
 
@@ -50,12 +55,12 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
         is_queue = not interest.address.topic
         subscribing = _consumer(interest, earliest=is_queue)
         subscribing.consumer_name(consumer)
-        facts.library.consumer(topic, name, subscribing, opened)
+        _attach(facts, topic, partial(facts.library.consumer, topic, name, subscribing), opened)
     else:
         settings = _pulsar.ReaderConfiguration()
         settings.reader_name(consumer)
         settings.receiver_queue_size(max(1, interest.window))
-        facts.library.reader(topic, _pulsar.MessageId.latest, settings, opened)
+        _attach(facts, topic, partial(facts.library.reader, topic, _pulsar.MessageId.latest, settings), opened)
 
 
 def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: str) -> Any:
@@ -65,9 +70,26 @@ def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: s
         def opened(result: Any, made: Any) -> None:
             done(made, None if result == Result.Ok else explain(result, what, facts.life.broker))
 
-        facts.library.reader(topic, start, settings, opened)
+        _attach(facts, topic, partial(facts.library.reader, topic, start, settings), opened)
 
     return facts.life.wait(open_it, what)
+
+
+def has_more(facts: LinkFacts, reader: Any, what: str) -> bool:
+    """Whether the topic has a message that the reader has not taken; blocks.
+
+    The library's own call also says no if it gets no answer, so a no is asked for once more, with the result.
+    """
+    if reader.has_message_available():
+        return True
+
+    def ask(done: Done) -> None:
+        def answered(result: Any, found: Any) -> None:
+            done(found, None if result == Result.Ok else explain(result, what, facts.life.broker))
+
+        facts.library.ask(reader.has_message_available_async, done=answered)
+
+    return bool(facts.life.wait(ask, what))
 
 
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
@@ -85,7 +107,8 @@ def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
 
     settings = _consumer(Interest(address=address, window=0), earliest=True)
     settings.consumer_name(consumer)
-    facts.library.consumer(facts.names.topic(address), facts.options.queue_subscription, settings, opened)
+    topic = facts.names.topic(address)
+    _attach(facts, topic, partial(facts.library.consumer, topic, facts.options.queue_subscription, settings), opened)
 
 
 def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
@@ -100,7 +123,23 @@ def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
     settings.consumer_name(facts.sender)
     facts.controlled[facts.sender] = Credit(facts.life, {}, lost, durable=False, takes=False)
     topic = facts.names.topic(Address(CLIENTS, topic=True))
-    facts.library.consumer(topic, client_id, settings, done)
+    _attach(facts, topic, partial(facts.library.consumer, topic, client_id, settings), done)
+
+
+def _attach(facts: LinkFacts, topic: str, start: Callable[[Answered], None], done: Answered) -> None:
+    """Start it, and again while the broker says that the topic is not ready, which the library reports only once."""
+    deadline = time.monotonic() + _PATIENCE
+
+    def answered(result: Any, made: Any) -> None:
+        code = facts.library.words.code(whole_topic(topic), result)
+        if code is None:
+            done(result, made)
+        elif code not in _NOT_READY or time.monotonic() > deadline:
+            done(result_of_code(code), None)
+        else:
+            facts.life.thread.call_later(_PAUSE, lambda: start(answered))
+
+    start(answered)
 
 
 def _consumer(interest: Interest, *, earliest: bool) -> Any:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jmsbridge.spi import BackendError, ChannelLost, Inbox, Interest, Mode, Native, Outcome, Ticket
+from jmsbridge.spi import BackendError, ChannelLost, Inbox, Interest, LinkLost, Mode, Native, Outcome, Ticket
 from jmsbridge.transport.deliveries.polling import CreditPump
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.facts import LinkFacts
@@ -120,12 +120,12 @@ class Subscription:
     ) -> None:
         """Settle; it reaches the broker within 100 ms, and its disk later."""
         error = self._ended()
-        if error is not None:
+        if isinstance(error, LinkLost | ChannelLost):
             if ticket is None:
                 raise error
             ticket.fail(error)
             return
-        if outcome is Outcome.REJECTED:
+        if outcome is Outcome.REJECTED and error is None:  # else the broker has ended it, and it is no error
             self._life.thread.post(lambda: self._dead_letters.reject(tokens, failures, ticket))
             return
         settle = self._accept if outcome is Outcome.ACCEPTED else self._give_back
@@ -168,9 +168,13 @@ class Subscription:
         return self._error
 
     def _failed(self, error: BackendError) -> None:
-        """The pump cannot take messages any more."""
+        """The pump cannot take messages any more, or the broker has closed the consumer.
+
+        The library would open that again, some time, and then keep messages that nobody gets.
+        """
         if self._error is None and not self._life.is_over:
             self._error = error
+            self._life.thread.post(lambda: self._close_taker(lambda *_: None))
             self._facts.events.subscription_lost(self, error)
 
     def close(self) -> None:
@@ -215,6 +219,7 @@ class Subscription:
         self._error = self._error or error
         self._pump.close(error, 0.0)
         self._taker = None
+        self._flow.forget()
 
 
 def _native(facts: LinkFacts, interest: Interest) -> Native:

@@ -78,10 +78,19 @@ class Producers:
         else:
             producer.close(done)
 
-    def lose(self, topic: str, error: BackendError) -> None:
-        """The broker has closed the producer of a topic, and does not let it in again."""
-        for producer in [each for each in self._made.values() if each.topic == topic]:
+    def lose(self, topic: str, error: BackendError) -> list[Address]:
+        """The broker has closed the producer of a topic, and does not let it in again; returns its addresses."""
+        found = [each for each in self._made.values() if each.topic == topic]
+        for producer in found:
             producer.lose(error)
+        return [each.address for each in found]
+
+    def closed(self, topic: str) -> list[Address]:
+        """The broker has closed the producer of a topic, which the library opens again; returns its addresses."""
+        found = [each for each in self._made.values() if each.topic == topic]
+        for producer in found:
+            producer.closed()
+        return [each.address for each in found]
 
     def close(self, done: Done) -> None:
         """Wait for what is under way."""
@@ -108,6 +117,8 @@ class _Producer:
         self._under_way: dict[int, list[Outgoing]] = {}
         self._number = 0
         self._closing: list[Done] = []
+        self._is_stale = False  # the queue may have no subscription any more
+        self._is_preparing = False  # it is being made again, and messages wait
 
     @property
     def is_idle(self) -> bool:
@@ -152,8 +163,13 @@ class _Producer:
 
     def send(self, outgoing: Outgoing) -> None:
         """Pass it to the library, or let it wait until that is open."""
-        if self._producer is None:
+        if self._producer is None or self._is_preparing:
             self._waiting.append(outgoing)
+            return
+        if self._is_stale:
+            self._is_stale, self._is_preparing = False, True
+            self._waiting.append(outgoing)
+            self._facts.make_queue(self.address, self._prepared_again)
             return
         if outgoing.alone:
             self.flush()
@@ -165,6 +181,24 @@ class _Producer:
         self._size += outgoing.size
         if len(self._entry) >= _ENTRY_MESSAGES or self._size >= _ENTRY_BYTES:
             self.flush()
+
+    def closed(self) -> None:
+        """The broker has closed it: the next message makes the subscription of a queue again, lest it be kept for none.
+
+        What is under way does not wait for that: it was sent before, as if its topic had been deleted with it.
+        """
+        self._is_stale = not self.address.topic
+
+    def _prepared_again(self, _: Any, error: BackendError | None) -> None:
+        self._is_preparing = False
+        waiting, self._waiting = self._waiting, deque()
+        for outgoing in waiting:
+            if error is None:
+                self.send(outgoing)
+            else:
+                outgoing.fail(error)
+        self.flush()
+        self._look_closing()
 
     def flush(self) -> None:
         """Close the entry."""
@@ -201,6 +235,9 @@ class _Producer:
         under_way, self._under_way = self._under_way, {}
         for outgoing in [one for entry in under_way.values() for one in entry]:
             outgoing.fail(error)
+        waiting, self._waiting = self._waiting, deque()
+        for outgoing in waiting:
+            outgoing.fail(BackendError(str(error)))  # it was not sent
         self._replace()
 
     def _replace(self) -> None:
@@ -240,3 +277,4 @@ class _Producer:
             while True:
                 self._waiting.popleft().fail(early)
         self._look_closing()
+        self._producer = None  # it holds threads of the library

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import time
 
 from integration.lab.table import USER
 
@@ -13,10 +14,13 @@ _KEY = b"jmsbridge tests sign their tokens with this key"
 _HASH = "$apr1$jmsbridg$K4g3FHqShpZzZPzsTIVcW."  # of the password that all brokers use
 
 
-def token(role: str) -> str:
-    """A token that never expires; only the user's role may do anything with it."""
+def token(role: str, *, seconds: float | None = None) -> str:
+    """A token that expires in so many seconds, or never; only the user's role may do anything with it."""
+    claims: dict[str, object] = {"sub": role}
+    if seconds is not None:
+        claims["exp"] = int(time.time() + seconds)
     head = _encoded(json.dumps({"alg": "HS256"}).encode())
-    signed = f"{head}.{_encoded(json.dumps({'sub': role}).encode())}"
+    signed = f"{head}.{_encoded(json.dumps(claims).encode())}"
     return f"{signed}.{_encoded(hmac.digest(_KEY, signed.encode(), hashlib.sha256))}"
 
 

@@ -13,7 +13,17 @@ from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.java import check_java, machine
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, Starter, render
-from integration.lab.table import HOST, KINDS, LOGINS, MEASURING, NO_FILTER, PASSWORD, USER, Kind
+from integration.lab.table import (
+    CLIENT_CERTIFICATES,
+    HOST,
+    KINDS,
+    LOGINS,
+    MEASURING,
+    NO_FILTER,
+    PASSWORD,
+    USER,
+    Kind,
+)
 
 __all__ = ["Pulsar"]
 
@@ -96,7 +106,7 @@ class Pulsar(Server):
             "admin": probes.rest(rest, "/admin/v2/persistent/public/default"),
             "transactions": probes.rest(rest, "/admin/v3/transactions/coordinators"),
             "binary": probes.pulsar(ports["binary"], login=_login(run)),
-            "tls": probes.pulsar(ports["tls"], tls, login=_login(run)),
+            "tls": probes.pulsar(ports["tls"], tls, login=_tls_login(run)),
         }
 
     def purge(self, run: Run) -> None:
@@ -120,12 +130,20 @@ def _local(topic: str) -> str:
 
 
 def _rest(run: Run) -> Rest:
-    login = (USER, PASSWORD) if LOGINS in run.options else (None, "")
+    login = (USER, PASSWORD) if _demands_logins(run) else (None, "")
     return Rest(f"http://{HOST}:{run.ports['admin']}", *login)
 
 
 def _login(run: Run) -> tuple[str, str] | None:
-    return ("basic", f"{USER}:{PASSWORD}") if LOGINS in run.options else None
+    return ("basic", f"{USER}:{PASSWORD}") if _demands_logins(run) else None
+
+
+def _tls_login(run: Run) -> tuple[str, str] | None:
+    return ("tls", "") if CLIENT_CERTIFICATES in run.options else _login(run)
+
+
+def _demands_logins(run: Run) -> bool:
+    return LOGINS in run.options or CLIENT_CERTIFICATES in run.options
 
 
 def _more(run: Run) -> Iterator[str]:
@@ -138,9 +156,12 @@ def _more(run: Run) -> Iterator[str]:
     if MEASURING in run.options:
         yield from ("managedLedgerCacheSizeMB=512", "dbStorage_writeCacheMaxSizeMb=256")
         yield from ("dbStorage_readAheadCacheMaxSizeMb=256", "dbStorage_rocksDB_blockCacheSize=268435456")
-    if LOGINS in run.options:
+    if CLIENT_CERTIFICATES in run.options:
+        yield "tlsRequireTrustedClientCertOnConnect=true"
+    if _demands_logins(run):
         yield "authenticationEnabled=true"
-        yield f"authenticationProviders={_AUTHENTICATION}Token,{_AUTHENTICATION}Basic"
+        yield "authenticationProviders=" + ",".join(f"{_AUTHENTICATION}{name}" for name in ("Token", "Basic", "Tls"))
+        yield "authenticationRefreshCheckSeconds=1"
         yield f"tokenSecretKey={token_key()}"
         yield f"basicAuthConf={password_file()}"
         yield "authorizationEnabled=true"

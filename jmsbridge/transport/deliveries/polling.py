@@ -115,6 +115,7 @@ class CreditPump:
                 failure = error if isinstance(error, BackendError) else BackendError(f"fetching failed: {error!r}")
                 self._end(failure)
                 self._failed(failure)
+                del failure  # its traceback has this frame, and those of the source, which would stay for long
 
     def _fetch_all(self) -> None:
         """Fetch until the credit is used up or the pump is closed."""

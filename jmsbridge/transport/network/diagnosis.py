@@ -40,6 +40,11 @@ def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
             )
         if isinstance(each, ssl.SSLError):
             reason = getattr(each, "reason", None) or each
+            if "ALERT" in str(reason):  # of the other side, so it does speak TLS
+                return (
+                    f"the broker ended TLS ({reason}): it may demand a client certificate that it trusts (options "
+                    "certificate, key), or another version of TLS"
+                )
             return f"TLS fails ({reason}); does that port expect TLS? The usual port is {tls_port}"
         if isinstance(each, OSError) and not isinstance(each, TimeoutError):
             return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"

@@ -9,9 +9,11 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 
+from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.loop import EpollLoop, SelectorLoop, Timer
 
 __all__ = ["ByteStream"]
@@ -59,6 +61,7 @@ class ByteStream:
         self._reads = loop.READ  # 0 while nothing is to be read
         self._rests = False
         self._looked = 0.0
+        _streams.add(self)
 
     # -- connecting
 
@@ -284,6 +287,7 @@ class ByteStream:
     # -- the end
 
     def _break(self, error: BaseException) -> None:
+        error = error.with_traceback(None)  # its frames would keep the connection as long as anyone keeps the error
         if self._opened is not None:
             self._answer(error)
         elif self._socket is not None:
@@ -303,6 +307,23 @@ class ByteStream:
             self._socket.close()
             self._socket = None
         self._unwritten.clear()
+
+    def end_writing(self) -> None:
+        """Tell the other side that nothing more comes, and drop what is not written; its own end is then awaited."""
+        self._unwritten.clear()
+        if self._socket is not None:
+            with contextlib.suppress(OSError):  # it has gone: reading reports that
+                self._socket.shutdown(socket.SHUT_WR)
+            self.hold(False)
+
+    def abandon(self) -> None:
+        """In a child process: close its copy of the socket, or else the other side would not see when the parent ends.
+
+        The loop stays as it is, because both processes have the same one.
+        """
+        abandoned, self._socket = self._socket, None
+        if abandoned is not None:
+            abandoned.close()
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -368,6 +389,18 @@ class _Tls:
         if not data:
             raise _closed()
         return data
+
+
+_streams: "weakref.WeakSet[ByteStream]" = weakref.WeakSet()
+
+
+def _abandon_all() -> None:
+    for stream in list(_streams):
+        stream.abandon()
+    _streams.clear()
+
+
+at_fork(after_in_child=_abandon_all)
 
 
 def _closed() -> ConnectionResetError:

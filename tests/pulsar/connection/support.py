@@ -71,9 +71,14 @@ class Relayed:
         endpoint = Endpoint(scheme="pulsar", host="127.0.0.1", port=port, connect_timeout=connect_timeout)
         self.broken: list[BaseException] = []
         self.refused: list[tuple[Attached, int, str]] = []
+        self.closed: list[Attached] = []
         self.life = LinkLife("jmsbridge-pulsar-test-io", "Pulsar", endpoint, LinkLog(), _Wire(self))
         self.relay = Relay(
-            self.life, PulsarOptions(**options), self.broken.append, lambda *refused: self.refused.append(refused)
+            self.life,
+            PulsarOptions(**options),
+            self.broken.append,
+            lambda *refused: self.refused.append(refused),
+            self.closed.append,
         )
         self._sockets: list[Socket] = []
         self.port = 0
@@ -131,8 +136,7 @@ class _Wire:
 
     def break_off(self, error: BaseException) -> None:
         """Close every connection."""
-        self._relayed.relay.close()
-        self._relayed.life.thread.stop()
+        self._relayed.relay.close(self._relayed.life.thread.stop)
 
     def silence(self) -> float:
         """Nothing is owed."""

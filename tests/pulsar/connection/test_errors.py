@@ -116,7 +116,7 @@ def test_losses(error: BaseException, words: list[str]) -> None:
     [
         (Refusal(3, "wrong token"), AuthenticationFailed, "token_file"),
         (Refusal(4, "no role"), AuthenticationFailed, "the client"),
-        (Refusal(0, "Failed to authenticate"), AuthenticationFailed, "password"),
+        (Refusal(0, "Failed to authenticate"), AuthenticationFailed, "Failed to authenticate"),
         (Refusal(0, "JWT expired"), AuthenticationFailed, "token"),
         (Refusal(6, "starting"), ConnectFailed, "starting"),
         (Malformed("x"), ConnectFailed, "pulsar+ssl"),
@@ -127,23 +127,39 @@ def test_losses(error: BaseException, words: list[str]) -> None:
     ],
 )
 def test_connections_that_cannot_be_opened(error: BaseException, kind: type[BackendError], word: str) -> None:
-    made = connect_error(error, WHERE)
+    made = connect_error(error, WHERE, "token")
     assert type(made) is kind
     assert word in str(made)
     assert str(WHERE) in str(made)
     assert made.__cause__ is error
 
 
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("basic", ["user and password"]),
+        ("token", ["token_file", "expired"]),
+        ("tls", ["option certificate", "common name"]),
+        (None, ["demands a login", "token", "certificate"]),
+        ("other", ["check the login"]),
+    ],
+)
+def test_what_to_check_is_of_the_login(method: str | None, words: list[str]) -> None:
+    made = connect_error(Refusal(3, "no"), WHERE, method)
+    for each in words:
+        assert each in str(made)
+
+
 def test_a_user_is_named_and_his_password_is_not() -> None:
     where = Endpoint(scheme="pulsar", host="broker", user="the-user", password="the-secret")
-    made = connect_error(Refusal(3, "no"), where)
+    made = connect_error(Refusal(3, "no"), where, "basic")
     assert "the-user" in str(made)
     assert "the-secret" not in str(made)
 
 
 def test_an_error_of_the_spi_stays_as_it_is() -> None:
     error = ConnectFailed("the token cannot be read")
-    assert connect_error(error, WHERE) is error
+    assert connect_error(error, WHERE, None) is error
 
 
 def test_words_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
