@@ -1,0 +1,123 @@
+"""The comparison on Pulsar."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from integration.bench.rows import FAST, LONG, MIDDLE, OURS, SLOW, Comparison, Rate, Row
+from integration.lab.admin.rest import quoted
+from integration.lab.broker import Broker
+from integration.lab.starting import start
+from integration.lab.table import MEASURING
+
+__all__ = ["PULSAR"]
+
+_RAW = "pulsar_client"
+_JAVA = "pulsar"
+_SUBSCRIPTION = "jms-queue"
+_EARLIEST = {"ledgerId": -1, "entryId": -1}
+
+_SEND = Row("jmsbridge, send()", "one at a time", OURS, "sync", SLOW)
+_RAW_SEND = Row("pulsar-client, send", "one at a time", _RAW, "sync", SLOW)
+_ASYNC = Row("jmsbridge, completion listener", "window of 1000", OURS, "async", LONG)
+_BATCHED = Row("pulsar-client, send_async, batched", "window of 1000", _RAW, "batched", LONG)
+_DUPS = Row("jmsbridge, listener DUPS_OK", "receive", OURS, "dups_ok", LONG)
+_LISTENER = Row("pulsar-client, listener, each acknowledged", "receive", _RAW, "listener", LONG)
+_JAVA_AUTO = Row("Starlight for JMS, listener AUTO", "receive", "java", "auto", MIDDLE, client=_JAVA)
+_ROWS = (
+    _SEND,
+    _RAW_SEND,
+    Row("Starlight for JMS, send()", "one at a time", "java", "sync", SLOW, client=_JAVA),
+    _ASYNC,
+    _BATCHED,
+    Row("pulsar-client, send_async, not batched", "window of 1000", _RAW, "unbatched", FAST),
+    Row("Starlight for JMS, completion listener", "window of 1000", "java", "async", LONG, client=_JAVA),
+    Row("jmsbridge, transactions", "transactions of 100", OURS, "transacted", MIDDLE),
+    Row("jmsbridge, listener AUTO", "receive", OURS, "auto", LONG),
+    _DUPS,
+    Row("jmsbridge, listener CLIENT, a hundred at a time", "receive", OURS, "client", LONG),
+    Row("jmsbridge, receive()", "receive", OURS, "receive", FAST),
+    _LISTENER,
+    Row("pulsar-client, receive, each acknowledged", "receive", _RAW, "receive", LONG),
+    _JAVA_AUTO,
+)
+
+_TEXT = """# Performance on Pulsar, beside its other clients
+
+{made}
+
+256 bytes of text with five properties, to or from a queue: a topic with the subscription `jms-queue`. {broker} on the
+same machine, without fsync, which would limit every client alike. pulsar-client writes the same properties of Pulsar as
+jmsbridge, twelve, as Starlight for JMS needs them. Each client is a separate process. All are measured in turn, a
+quarter of a window each, after one window that warms up, so that the load of the machine affects all of them: medians
+of {windows} windows. A ratio is the median of the ratios within the same turn. A message is created for each send, and
+a receiver reads its text and one property. CPU is that of the client, all threads. What is received lies in entries of
+up to a hundred messages. Within a group all tell the outcome of each message.
+
+Clients: {clients}.
+
+## Required ratios
+
+{bars}
+{groups}"""
+
+
+class _Server:
+    """A broker whose URL tells where its REST interface is, which Starlight for JMS needs."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.title = broker.title
+        self.admin = broker.admin
+        self._url = f"{broker.url()}?admin_url={broker.url('http')}"
+
+    def url(self, scheme: str | None = None) -> str:
+        """Where it is."""
+        return self._url
+
+
+@contextmanager
+def _started() -> Iterator[_Server]:
+    with start("pulsar", sync=False, options=(MEASURING,)) as broker:
+        yield _Server(broker)
+
+
+class _Queues(msgspec.Struct, frozen=True):
+    def make(self, server: Any, name: str, queue_type: str) -> None:
+        server.admin.put(_path(name), None)
+        server.admin.put(f"{_path(name)}/subscription/{_SUBSCRIPTION}", _EARLIEST)
+
+    def empty(self, server: Any, name: str) -> None:
+        server.admin.post(f"{_path(name)}/subscription/{_SUBSCRIPTION}/skip_all", None)
+
+    def remove(self, server: Any, name: str) -> None:
+        server.admin.delete(f"{_path(name)}?force=true")
+
+
+def _path(name: str) -> str:
+    return f"/admin/v2/persistent/public/default/{quoted(name)}"
+
+
+PULSAR = Comparison(
+    name="pulsar",
+    start=_started,
+    queue_types=("durable",),
+    rows=_ROWS,
+    loader=Row("what is received", "load", OURS, "async", FAST),
+    queues=_Queues(),
+    peer_url=str,
+    rates=(
+        Rate(_ASYNC.name, _BATCHED.name, 1.4),
+        Rate(_SEND.name, _RAW_SEND.name, 0.9),
+        Rate(_DUPS.name, _LISTENER.name, 0.6),
+        Rate(_DUPS.name, _JAVA_AUTO.name, 1.0),
+    ),
+    costs=(),
+    delayed=(),
+    kept=0,
+    page="performance-pulsar.md",
+    text=_TEXT,
+    packages=("pulsar-client",),
+    java_clients="Starlight for JMS 9.0.0",
+)
