@@ -8,6 +8,7 @@ property JMSXDeliveryCount.
 import json
 from base64 import b64decode
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -25,7 +26,6 @@ from jmsbridge_pulsar.messages.conventions import (
     ID,
     JMS_TYPE,
     KIND,
-    LONGEST_CACHED,
     MODE,
     PRIORITY,
     REPLY_KIND,
@@ -34,7 +34,6 @@ from jmsbridge_pulsar.messages.conventions import (
     SIDE,
     Side,
     type_name,
-    type_name_once,
 )
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.messages.typed_texts import READ
@@ -43,6 +42,7 @@ __all__ = ["decode", "id_of"]
 
 _MOST_TIME: Final = (1 << 63) - 1
 _PRIORITIES: Final = {str(number): number for number in range(10)}
+_LONGEST_CACHED: Final = 1024  # characters of the names in one message that are remembered
 _NO_SIDE: Final = Side()
 _decode_side: Final = msgspec.json.Decoder(Side).decode
 
@@ -102,11 +102,10 @@ def id_of(ledger: int, entry: int, partition: int, batch: int) -> str:
 def _properties(wire: Mapping[str, str], key: str | None) -> dict[str, Any]:
     """The application's properties. One that is not of its type is text, as Java shows it."""
     found: dict[str, Any] = {}
-    for name, text in wire.items():
-        typed = type_name_once(name) if len(name) <= LONGEST_CACHED else type_name(name)
-        if not typed:
-            continue
-        read = READ.get(wire[typed]) if typed in wire else None
+    names = tuple(wire)
+    for name, typed in (_shown_once if len("".join(names)) <= _LONGEST_CACHED else _shown)(names):
+        text = wire[name]
+        read = READ.get(wire[typed]) if typed else None
         if read is None:
             found[name] = text
         else:
@@ -122,6 +121,16 @@ def _properties(wire: Mapping[str, str], key: str | None) -> dict[str, Any]:
         if isinstance(found.get(SEQUENCE), str):
             del found[SEQUENCE]
     return found
+
+
+def _shown(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Of the names in a message those of the application, each with the name of its type's property, if that is there."""
+    known = frozenset(names)
+    pairs = [(name, type_name(name)) for name in names]
+    return tuple([(name, typed if typed in known else "") for name, typed in pairs if typed])
+
+
+_shown_once: Final = lru_cache(256)(_shown)
 
 
 def _read_side(text: str, found: dict[str, Any]) -> tuple[Side, str | None]:

@@ -19,7 +19,7 @@ __all__ = ["main"]
 
 _SUBSCRIPTION = "jms-queue"
 _QUEUE_SIZE = 1000  # the library's default
-_PATIENCE = 10.0
+_PATIENCE = 60.0
 _SENT = {"batched": True, "unbatched": False, "sync": False}
 
 
