@@ -124,7 +124,7 @@ def _properties(wire: Mapping[str, str], key: str | None) -> dict[str, Any]:
 
 
 def _shown(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Of the names in a message those of the application, each with the name of its type's property, if that is there."""
+    """Of the names in a message those of the application, each with that of its type, if that is there."""
     known = frozenset(names)
     pairs = [(name, type_name(name)) for name in names]
     return tuple([(name, typed if typed in known else "") for name, typed in pairs if typed])
