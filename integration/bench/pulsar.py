@@ -34,6 +34,7 @@ _ROWS = (
     _BATCHED,
     Row("pulsar-client, send_async, not batched", "window of 1000", _RAW, "unbatched", FAST),
     Row("Starlight for JMS, completion listener", "window of 1000", "java", "async", LONG, client=_JAVA),
+    Row("pulsar-client's binding, no call back, a flush for 1000", "only the outcome of all", _RAW, "bound", LONG),
     Row("jmsbridge, transactions", "transactions of 100", OURS, "transacted", MIDDLE),
     Row("jmsbridge, listener AUTO", "receive", OURS, "auto", LONG),
     _DUPS,
