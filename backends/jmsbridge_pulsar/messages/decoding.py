@@ -82,7 +82,6 @@ def decode(
         fault = bad_side or fault
     if fault is not None:
         found[FAULT] = fault
-    reply_to = wire.get(REPLY_TO)
     basis = address, kind, content, found
     return Envelope(
         *basis,
@@ -93,7 +92,7 @@ def decode(
         _number(wire.get(EXPIRATION)),
         _delivery_time(wire, timestamp),
         _correlation(wire.get(CORRELATION)),
-        None if reply_to is None else names.reply_address(reply_to, wire.get(REPLY_KIND), side.temporary),
+        _reply_to(wire, names, side.temporary),
         wire.get(JMS_TYPE, side.type),
     )
 
@@ -164,6 +163,11 @@ def _message_id(wire: Mapping[str, str], side: Side, message_id: tuple[int, int,
     if known is not None:
         return known
     return None if side.no_id else id_of(*message_id)
+
+
+def _reply_to(wire: Mapping[str, str], names: Names, temporary: bool | None) -> Address | None:
+    full = wire.get(REPLY_TO)
+    return None if full is None else names.reply_address(full, wire.get(REPLY_KIND), temporary)
 
 
 def _delivery_time(wire: Mapping[str, str], timestamp: int) -> int:
