@@ -147,8 +147,8 @@ class IoThread:
 class Mailbox(Generic[T]):
     """Passes items to the I/O thread; ``serve`` gets the deque there and empties it, in order.
 
-    Once the link has ended, items are passed to ``refuse`` instead, each exactly once. A caller that is far ahead of the
-    I/O thread sleeps for ``give_way`` seconds.
+    Once the link has ended, items are passed to ``refuse`` instead, each exactly once. A caller that is far ahead of
+    the I/O thread sleeps for ``give_way`` seconds.
     """
 
     def __init__(
