@@ -80,8 +80,8 @@ could come, 63,000 messages/s on this machine, less than half of Starlight's rat
 are in the binding and its library, which copy each of the twelve properties several times, and 22 are above them: 9 in
 the facade, 4 in encoding, and the rest in passing messages and outcomes between threads and in the relay. The call that
 passes a message on gives Python's lock away, so that the thread that calls it and the application's thread wait for
-each other instead of working at the same time: a message takes 37 µs. A sender that is ahead therefore sleeps for half a
-millisecond, with which sends were 11 to 23 % faster on a machine that others used, too.
+each other instead of working at the same time: a message takes 37 µs. A sender that is ahead therefore sleeps for half
+a millisecond, with which sends were 11 to 23 % faster on a machine that others used, too.
 
 A single send takes 0.2 ms longer than that of pulsar-client, which takes 1.5 ms: there are seven changes of threads
 between the sender, the I/O thread with the relay, and the library. The relay sees the broker's receipt before the
