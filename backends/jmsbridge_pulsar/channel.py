@@ -24,6 +24,9 @@ from jmsbridge_pulsar.sending.outgoing import Outgoing
 __all__ = ["Channel"]
 
 _BUSY = 16  # after so many sends in one batch, the I/O thread looks for more without a wake-up
+# Seconds for which a caller that is far ahead sleeps: with each message the I/O thread gives the GIL away, and after a
+# shorter sleep it has sent only a few.
+_GIVE_WAY = 500e-6
 
 
 class Channel:
@@ -33,7 +36,7 @@ class Channel:
         self._facts = facts
         self._life = facts.life
         self._forget = forget
-        self._box: Mailbox[Outgoing] = Mailbox(self._life.thread, self._serve, self._refuse)
+        self._box: Mailbox[Outgoing] = Mailbox(self._life.thread, self._serve, self._refuse, _GIVE_WAY)
         self._subscriptions: set[Subscription] = set()
         self._closed = False
 

@@ -3,6 +3,7 @@
 from integration.bench.activemq import ACTIVEMQ, ACTIVEMQ_STOMP
 from integration.bench.artemis import ARTEMIS, ARTEMIS_APPLICATIONS, ARTEMIS_STOMP
 from integration.bench.no_broker import NO_BROKER
+from integration.bench.pulsar import PULSAR
 from integration.bench.rabbitmq import RABBITMQ, RABBITMQ_APPLICATIONS
 from integration.bench.rows import Comparison
 
@@ -17,6 +18,7 @@ COMPARISONS: dict[str, Comparison] = {
         ARTEMIS_STOMP,
         ACTIVEMQ,
         ACTIVEMQ_STOMP,
+        PULSAR,
         RABBITMQ_APPLICATIONS,
         ARTEMIS_APPLICATIONS,
     )

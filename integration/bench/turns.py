@@ -108,7 +108,7 @@ def _command(row: Row, url: str, queue: str) -> list[str]:
 def _url(comparison: Comparison, row: Row, url: str) -> str:
     if not row.is_ours:
         return comparison.peer_url(url)
-    return f"{url}?{row.options}" if row.options else url
+    return f"{url}{'&' if '?' in url else '?'}{row.options}" if row.options else url
 
 
 class _Contender:

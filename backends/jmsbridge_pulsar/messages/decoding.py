@@ -8,6 +8,7 @@ property JMSXDeliveryCount.
 import json
 from base64 import b64decode
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +17,7 @@ from jmsbridge.spi import Address, Envelope
 from jmsbridge.transport.typed_values import decode_properties
 from jmsbridge_pulsar.messages import bodies
 from jmsbridge_pulsar.messages.conventions import (
+    CONNECTION,
     CORRELATION,
     DELIVERIES,
     DELIVERY_TIME,
@@ -25,7 +27,6 @@ from jmsbridge_pulsar.messages.conventions import (
     ID,
     JMS_TYPE,
     KIND,
-    LONGEST_CACHED,
     MODE,
     PRIORITY,
     REPLY_KIND,
@@ -34,7 +35,6 @@ from jmsbridge_pulsar.messages.conventions import (
     SIDE,
     Side,
     type_name,
-    type_name_once,
 )
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.messages.typed_texts import READ
@@ -43,6 +43,9 @@ __all__ = ["decode", "id_of"]
 
 _MOST_TIME: Final = (1 << 63) - 1
 _PRIORITIES: Final = {str(number): number for number in range(10)}
+_PLAIN: Final = frozenset({KIND, ID, CONNECTION})
+_LONGEST_CACHED: Final = 1024  # characters of the names in one message that are remembered
+_Shown = tuple[tuple[str, str], ...]
 _NO_SIDE: Final = Side()
 _decode_side: Final = msgspec.json.Decoder(Side).decode
 
@@ -64,32 +67,33 @@ def decode(
     entry, partition and the index in the batch. ``properties`` is None if the client library cannot read them because
     they are not in UTF-8. A message that cannot be decoded has its raw body, and the reason in the property ``FAULT``.
     """
-    fault = None
-    if properties is None:
-        properties, fault = {}, "properties that are not in UTF-8"
-    found = _properties(properties, key)
-    side = _NO_SIDE
-    if SIDE in properties:
-        side, fault = _read_side(properties[SIDE], found)
-    kind, content, bad_body = bodies.decode(properties.get(KIND), body, is_null)
-    if fault is not None or bad_body is not None:
-        found[FAULT] = fault or bad_body
+    wire = {} if properties is None else properties
+    shown, is_plain = _names_in(wire)
+    found = _properties(wire, shown, key)
+    kind, content, fault = bodies.decode(wire.get(KIND), body, is_null)
     timestamp = event_time if event_time <= _MOST_TIME else 0
-    reply_to = properties.get(REPLY_TO)
+    if is_plain and fault is None:  # most messages, and faster
+        return Envelope(address, kind, content, found, wire[ID], timestamp)
+    side = _NO_SIDE
+    if properties is None:
+        fault = "properties that are not in UTF-8"
+    elif SIDE in wire:
+        side, bad_side = _read_side(wire[SIDE], found)
+        fault = bad_side or fault
+    if fault is not None:
+        found[FAULT] = fault
+    basis = address, kind, content, found
     return Envelope(
-        address,
-        kind,
-        content,
-        found,
-        _message_id(properties, side, message_id),
+        *basis,
+        _message_id(wire, side, message_id),
         timestamp,
-        properties.get(MODE) != "1",
-        _priority(properties.get(PRIORITY)),
-        _number(properties.get(EXPIRATION)),
-        _delivery_time(properties, timestamp),
-        _correlation(properties.get(CORRELATION)),
-        None if reply_to is None else names.reply_address(reply_to, properties.get(REPLY_KIND), side.temporary),
-        properties.get(JMS_TYPE, side.type),
+        wire.get(MODE) != "1",
+        _priority(wire.get(PRIORITY)),
+        _number(wire.get(EXPIRATION)),
+        _delivery_time(wire, timestamp),
+        _correlation(wire.get(CORRELATION)),
+        _reply_to(wire, names, side.temporary),
+        wire.get(JMS_TYPE, side.type),
     )
 
 
@@ -99,14 +103,12 @@ def id_of(ledger: int, entry: int, partition: int, batch: int) -> str:
     return whole if batch < 0 else f"{whole}:{batch}"
 
 
-def _properties(wire: Mapping[str, str], key: str | None) -> dict[str, Any]:
+def _properties(wire: Mapping[str, str], shown: _Shown, key: str | None) -> dict[str, Any]:
     """The application's properties. One that is not of its type is text, as Java shows it."""
     found: dict[str, Any] = {}
-    for name, text in wire.items():
-        typed = type_name_once(name) if len(name) <= LONGEST_CACHED else type_name(name)
-        if not typed:
-            continue
-        read = READ.get(wire[typed]) if typed in wire else None
+    for name, typed in shown:
+        text = wire[name]
+        read = READ.get(wire[typed]) if typed else None
         if read is None:
             found[name] = text
         else:
@@ -122,6 +124,25 @@ def _properties(wire: Mapping[str, str], key: str | None) -> dict[str, Any]:
         if isinstance(found.get(SEQUENCE), str):
             del found[SEQUENCE]
     return found
+
+
+def _names_in(wire: Mapping[str, str]) -> tuple[_Shown, bool]:
+    names = tuple(wire)
+    return (_sorted_once if len("".join(names)) <= _LONGEST_CACHED else _sorted)(names)
+
+
+def _sorted(names: tuple[str, ...]) -> tuple[_Shown, bool]:
+    """Of the names in a message those of the application, each with that of its type, if that is there; and whether
+    the others are no more than those that each message of jmsbridge has.
+    """
+    known = frozenset(names)
+    pairs = [(name, type_name(name)) for name in names]
+    shown = tuple([(name, typed if typed in known else "") for name, typed in pairs if typed])
+    others = known - {part for pair in shown for part in pair}
+    return shown, _PLAIN - {CONNECTION} <= others <= _PLAIN
+
+
+_sorted_once: Final = lru_cache(256)(_sorted)
 
 
 def _read_side(text: str, found: dict[str, Any]) -> tuple[Side, str | None]:
@@ -142,6 +163,11 @@ def _message_id(wire: Mapping[str, str], side: Side, message_id: tuple[int, int,
     if known is not None:
         return known
     return None if side.no_id else id_of(*message_id)
+
+
+def _reply_to(wire: Mapping[str, str], names: Names, temporary: bool | None) -> Address | None:
+    full = wire.get(REPLY_TO)
+    return None if full is None else names.reply_address(full, wire.get(REPLY_KIND), temporary)
 
 
 def _delivery_time(wire: Mapping[str, str], timestamp: int) -> int:

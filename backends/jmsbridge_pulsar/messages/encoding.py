@@ -144,7 +144,8 @@ def _text(name: str, field: str, text: str, wire: dict[str, str], side: dict[str
 
 def _size(wire: dict[str, str]) -> int:
     """At least the bytes of properties, key and metadata; not much more where they are many."""
-    most = 4 * (sum(map(len, wire)) + sum(map(len, wire.values())) + len(wire.get(GROUP, "")))
+    texts = (*wire, *wire.values(), wire.get(GROUP, ""))
+    most = 4 * len("".join(texts))
     if most > _SMALL:
-        most = sum([len(text.encode()) for text in (*wire, *wire.values(), wire.get(GROUP, ""))])
+        most = sum([len(text.encode()) for text in texts])
     return most + _EACH * len(wire) + _FIXED

@@ -29,6 +29,12 @@ def _int(text: str) -> int:
     return parse_integer(text, 32)
 
 
+def _long(text: str) -> int:
+    if len(text) <= 18 and text.isdecimal() and text.isascii():
+        return Long(int(text))
+    return Long(parse_integer(text, 64))
+
+
 def _double(text: str) -> float:
     return float(text) if _plain_double(text) else parse_double(text)
 
@@ -36,7 +42,7 @@ def _double(text: str) -> float:
 READ: Final[dict[str, Callable[[str], Any]]] = {
     "boolean": parse_boolean,
     "int": _int,
-    "long": lambda text: Long(parse_integer(text, 64)),
+    "long": _long,
     "double": _double,
     "float": lambda text: Float(parse_float(text)),
     "short": lambda text: Short(parse_integer(text, 16)),

@@ -51,6 +51,7 @@ class Flow:
         self._counts = not interest.address.topic or interest.shared  # the broker's count of deliveries is of use
         self._taker: Taker | None = None
         self._quiet_at = 0.0  # time.monotonic() after which no message is expected to be on its way
+        self._has_taken = False  # a message since it was opened
         self._held: list[tuple[int, int, Arrival]] = []
         self._numbers = itertools.count()
         self.unsettled: dict[Key, Delivery] = {}
@@ -60,6 +61,7 @@ class Flow:
         """Open the taker, if it is not open yet."""
         if self._taker is None:
             self._taker = self._open()
+            self._has_taken = False
             self._quiet_at = time.monotonic() + (0.0 if self._browses else _FIRST)
         return self._taker
 
@@ -89,7 +91,7 @@ class Flow:
             self._facts.life.check()
             raise explain(result_of(error), f"consuming {self._interest.address}", self._facts.life.broker) from error
         if taken:
-            self._quiet_at = time.monotonic() + _NEXT
+            self._has_taken, self._quiet_at = True, time.monotonic() + _NEXT
         self._credit.moved(taken, len(found))
         if not found and not wait and self._credit.forget() and not self._browses and self._let_go():
             self._taker = None
@@ -97,7 +99,12 @@ class Flow:
 
     def _quiet(self) -> float:
         """The ``time.monotonic()`` after which no message is expected to be on its way."""
-        return self._quiet_at if self._browses else max(self._quiet_at, self._credit.asked_at + _FIRST)
+        if self._browses:
+            return self._quiet_at
+        if not self._interest.window:  # the application asks for what is there now
+            return max(self._quiet_at, self._credit.asked_at + _FIRST)
+        # with nothing unsettled the taker ends now, so that what is on its way goes to others
+        return self._quiet_at if self.unsettled or not self._has_taken else 0.0
 
     def release(self, arrivals: Sequence[Arrival]) -> None:
         """See ``Source``: they return when the taker is closed."""

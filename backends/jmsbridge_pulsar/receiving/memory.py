@@ -32,10 +32,11 @@ class Accepted:
 
     def add(self, key: Key) -> None:
         """It is being acknowledged."""
-        now = time.monotonic()
+        entry, now = (self._number, key), time.monotonic()
         with _lock:
-            _times[self._number, key] = now
-            _times.move_to_end((self._number, key))
+            if entry in _times:
+                _times.move_to_end(entry)
+            _times[entry] = now
             while len(_times) > _MOST or now - next(iter(_times.values())) > _SECONDS:
                 _times.popitem(last=False)
 

@@ -15,7 +15,7 @@ from jmsbridge_pulsar.connection.library import Answered, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
-from jmsbridge_pulsar.receiving.takers import ConsumerTaker, ReaderTaker
+from jmsbridge_pulsar.receiving.takers import BATCH, ConsumerTaker, ReaderTaker
 
 __all__ = ["has_more", "make_queue", "open_reader", "open_taker", "reserve_client_id", "subscription_name"]
 
@@ -23,6 +23,7 @@ _numbers: Final = itertools.count(1)
 _NOT_READY: Final = {2, 6}  # codes of errors that pass, as while the topic moves to another broker
 _PAUSE: Final = 0.1  # seconds after such an error
 _PATIENCE: Final = 10.0  # seconds for which it may last
+_WIDE: Final = 4 * BATCH  # the prefetch from which messages are taken in batches, so that a full batch is often there
 _RETURN: Final = 100  # milliseconds after which a returned message is asked for again; the library's least
 
 
@@ -45,7 +46,8 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
     def opened(result: Any, made: Any) -> None:
         if result == Result.Ok:
             forget = partial(facts.controlled.pop, consumer, None)
-            done(ConsumerTaker(made, forget) if name else ReaderTaker(made, forget), None)
+            batches = interest.window >= _WIDE
+            done(ConsumerTaker(made, forget, batches=batches) if name else ReaderTaker(made, forget), None)
         else:
             del facts.controlled[consumer]
             said = facts.library.words.lately()
@@ -147,6 +149,8 @@ def _consumer(interest: Interest, *, earliest: bool) -> Any:
     settings = _pulsar.ConsumerConfiguration()
     settings.consumer_type(_pulsar.ConsumerType.Shared if is_shared else _pulsar.ConsumerType.Exclusive)
     settings.receiver_queue_size(max(1, interest.window))
+    if interest.window >= _WIDE:
+        settings.batch_receive_policy(_pulsar.BatchReceivePolicy(BATCH, -1, 1))
     settings.negative_ack_redelivery_delay_ms(_RETURN)
     settings.batch_index_ack_enabled(True)
     settings.subscription_initial_position(

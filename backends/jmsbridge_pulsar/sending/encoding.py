@@ -35,8 +35,10 @@ def outgoing_of(facts: LinkFacts, envelope: Envelope, ticket: Ticket | None) -> 
         builder.partition_key(encoded.key)
     if encoded.event_time:
         builder.event_timestamp(encoded.event_time)
-    is_delayed = encoded.deliver_at > now_ms()
+    is_delayed = encoded.deliver_at > 0 and encoded.deliver_at > now_ms()
     if is_delayed:
         builder.deliver_at(encoded.deliver_at)
     alone = is_delayed or encoded.size >= _LARGE or not facts.options.batching
-    return Outgoing(Address(address.name, address.topic), builder.build(), encoded.size, alone, ticket)
+    if address.temporary:  # the same topic, and the same producer
+        address = Address(address.name, address.topic)
+    return Outgoing(address, builder.build(), encoded.size, alone, ticket)

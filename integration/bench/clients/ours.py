@@ -9,6 +9,7 @@ import jmsbridge
 from integration.bench.clients.protocol import BODY, WINDOW, Arguments, arguments, check, serve
 from jmsbridge import (
     AUTO_ACKNOWLEDGE,
+    CLIENT_ACKNOWLEDGE,
     DUPS_OK_ACKNOWLEDGE,
     BytesMessage,
     Message,
@@ -21,6 +22,7 @@ from jmsbridge import (
 __all__ = ["main"]
 
 _BATCH = 100
+_PATIENCE = 60.0
 _LARGE = bytes(range(256)) * 16
 
 
@@ -82,15 +84,28 @@ def _send_transacted(session: Session, producer: MessageProducer, count: int) ->
         session.commit()
 
 
+def _check(message: Message | None) -> None:
+    assert isinstance(message, TextMessage)
+    check(len(message.text or ""), message.get_int_property("number"))
+
+
+def _receive(session: Session, queue: Queue, count: int) -> None:
+    with session.create_consumer(queue) as consumer:
+        for _ in range(count):
+            _check(consumer.receive(timeout=_PATIENCE))
+
+
 def _listen(session: Session, queue: Queue, count: int) -> None:
     left = count
     done = threading.Event()
+    by_hand = session.acknowledge_mode == CLIENT_ACKNOWLEDGE
 
     def got(message: Message) -> None:
         nonlocal left
-        assert isinstance(message, TextMessage)
-        check(len(message.text or ""), message.get_int_property("number"))
+        _check(message)
         left -= 1
+        if by_hand and not left % _BATCH:
+            message.acknowledge()
         if not left:
             done.set()
 
@@ -105,11 +120,19 @@ _SENDING: dict[str, Any] = {
     "sync": _send_sync,
     "transacted": _send_transacted,
 }
-_RECEIVING = {"auto": AUTO_ACKNOWLEDGE, "dups_ok": DUPS_OK_ACKNOWLEDGE}
+_RECEIVING: dict[str, tuple[int, Any]] = {
+    "auto": (AUTO_ACKNOWLEDGE, _listen),
+    "dups_ok": (DUPS_OK_ACKNOWLEDGE, _listen),
+    "client": (CLIENT_ACKNOWLEDGE, _listen),
+    "receive": (AUTO_ACKNOWLEDGE, _receive),
+}
 
 
 def main(wanted: Arguments) -> None:
-    """Roles ``async``, ``large``, ``sync``, ``transacted``, ``auto``, ``dups_ok``."""
+    """Roles ``async``, ``large``, ``sync``, ``transacted``, and those of receivers.
+
+    These are ``auto``, ``dups_ok`` and ``client``, which acknowledges a hundred at a time, by listeners; ``receive``.
+    """
     queue = Queue(wanted.queue)
     window: dict[str, Any] = {} if "send_window" in wanted.url else {"send_window": WINDOW}
     with jmsbridge.connect(wanted.url, **window) as connection:
@@ -119,8 +142,9 @@ def main(wanted: Arguments) -> None:
             producer = session.create_producer(queue)
             serve(lambda count: _SENDING[wanted.role](session, producer, count))
         else:
-            session = connection.create_session(_RECEIVING[wanted.role])
-            serve(lambda count: _listen(session, queue, count))
+            mode, receive = _RECEIVING[wanted.role]
+            session = connection.create_session(mode)
+            serve(lambda count: receive(session, queue, count))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import com.sun.management.OperatingSystemMXBean;
 import jakarta.jms.CompletionListener;
 import jakarta.jms.Connection;
 import jakarta.jms.ConnectionFactory;
+import jakarta.jms.JMSException;
 import jakarta.jms.Message;
 import jakarta.jms.MessageConsumer;
 import jakarta.jms.MessageProducer;
@@ -41,11 +42,11 @@ public final class Peer {
     public static void main(String[] arguments) throws Exception {
         String role = arguments[0];
         URI url = new URI(arguments[1]);
-        String address = url.getScheme() + "://" + url.getHost() + ":" + url.getPort();
-        String[] login = url.getUserInfo().split(":");
+        String query = url.getQuery() == null ? "" : "?" + url.getQuery();
         Bench client = new Bench();
-        ConnectionFactory factory = client.factory(address);
-        try (Connection connection = factory.createConnection(login[0], login[1])) {
+        ConnectionFactory factory =
+                client.factory(url.getScheme() + "://" + url.getHost() + ":" + url.getPort() + query);
+        try (Connection connection = connect(factory, url.getUserInfo())) {
             connection.start();
             int mode = switch (role) {
                 case "transacted" -> Session.SESSION_TRANSACTED;
@@ -55,6 +56,12 @@ public final class Peer {
             Session session = connection.createSession(mode);
             new Peer(client, session, client.queue(session, arguments[2])).serve(role);
         }
+        System.exit(0); // a factory may have threads of its own
+    }
+
+    private static Connection connect(ConnectionFactory factory, String user) throws JMSException {
+        String[] login = user == null ? null : user.split(":");
+        return login == null ? factory.createConnection() : factory.createConnection(login[0], login[1]);
     }
 
     private void serve(String role) throws Exception {

@@ -379,8 +379,8 @@ class Incoming:
         held = self.hand.delivery
         if held is not None and held.inbox is receiver.inbox and self.listening.is_idle:
             self._empty_hand()
+        self.policy.settle_batch()  # first: with nothing unsettled a backend need not wait for what is on its way
         receiver.release_unseen(patience)
-        self.policy.settle_batch()
         held = self.hand.delivery  # the message of a listener that closes its own consumer
         receiver.inbox.retire([*self.policy.unsettled(), *([held] if held is not None else ())])
 

@@ -147,13 +147,21 @@ class IoThread:
 class Mailbox(Generic[T]):
     """Passes items to the I/O thread; ``serve`` gets the deque there and empties it, in order.
 
-    Once the link has ended, items are passed to ``refuse`` instead, each exactly once.
+    Once the link has ended, items are passed to ``refuse`` instead, each exactly once. A caller that is far ahead of
+    the I/O thread sleeps for ``give_way`` seconds.
     """
 
-    def __init__(self, thread: IoThread, serve: Callable[[deque[T]], None], refuse: Callable[[T], None]) -> None:
+    def __init__(
+        self,
+        thread: IoThread,
+        serve: Callable[[deque[T]], None],
+        refuse: Callable[[T], None],
+        give_way: float = _GIVE_WAY,
+    ) -> None:
         self._thread = thread
         self._serve = serve
         self._refuse = refuse
+        self._give_way = give_way
         self._round = 1
         self._called = 0  # the last round in which ``work`` was posted
         self._watched = False
@@ -172,7 +180,7 @@ class Mailbox(Generic[T]):
                     self._thread.post(self.work)
                     self._called = now
             elif len(self.items) >= _CROWD and not self._thread.is_current():
-                time.sleep(_GIVE_WAY)  # sleep: lets the I/O thread take the GIL now instead of after 5 ms
+                time.sleep(self._give_way)  # sleep: lets the I/O thread take the GIL now instead of after 5 ms
         except BaseException:  # an interrupt
             if self._thread.ended is None:
                 self._thread.post(self.work)

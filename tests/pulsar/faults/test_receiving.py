@@ -250,3 +250,42 @@ def test_closing_a_consumer_while_its_topic_moves(server: Server, connect: Conne
     shown.wait(1)
     shown.wait_quiet()
     assert shown.bodies == ["0"]
+
+
+def test_many_messages_are_taken_in_batches(server: Server, connect: Connect) -> None:
+    """With a wide window: each once, in order, and never beyond the credit."""
+    link = connect(server)
+    channel = link.channel(False)
+    send(channel, *[envelope(QUEUE, str(number)) for number in range(400)])
+    subscription, box = subscribe(link.channel(False), QUEUE, 150, window=250)
+    box.wait(150)
+    box.wait_quiet()
+    assert box.bodies == [str(number) for number in range(150)]
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    subscription.grant(100)
+    box.wait(250)
+    assert box.bodies == [str(number) for number in range(250)]
+    settle(subscription, box.tokens[150:], Outcome.ACCEPTED)
+    subscription.grant(250)  # more than there are
+    box.wait(400)
+    box.wait_quiet()
+    assert box.bodies == [str(number) for number in range(400)]
+
+
+def test_a_drain_ends_a_consumer_that_has_nothing_unsettled_at_once(server: Server, connect: Connect) -> None:
+    """What may still be on its way goes to others."""
+    link = connect(server)
+    _fill(link, 1)
+    subscription, box = subscribe(link.channel(False), QUEUE, 10)
+    box.wait(1)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    closed = len(server.heard_of(Kind.CLOSE_CONSUMER))
+    began = time.monotonic()
+    drain(subscription)
+    assert time.monotonic() - began < 0.15
+    assert len(server.heard_of(Kind.CLOSE_CONSUMER)) == closed + 1
+    _fill(link, 1)
+    box.wait_quiet()
+    assert len(box.bodies) == 1
+    subscription.grant(1)
+    box.wait(2)
