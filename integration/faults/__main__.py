@@ -31,11 +31,11 @@ def main(
     kills: int = 0,
     restarts: Annotated[int, typer.Option(help="how often all consumers are closed and replaced by others")] = 0,
     seed: Annotated[int | None, typer.Option(help="repeats the disturbances of a run; default: random")] = None,
-    producers: Annotated[str, typer.Option(help="async, sync, transacted: one process each")] = ",".join(
+    producers: Annotated[str, typer.Option(help="async, sync, transacted, template, aio: one process each")] = ",".join(
         _PLAN.producers
     ),
     consumers: Annotated[
-        str, typer.Option(help="listener, receive, dups_ok, client, transacted: one process each")
+        str, typer.Option(help="listener, receive, dups_ok, client, transacted, container, aio: one process each")
     ] = ",".join(_PLAN.consumers),
     topic: Annotated[bool, typer.Option(help="a topic with a shared durable subscription, not a queue")] = False,
     options: Annotated[

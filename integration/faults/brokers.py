@@ -32,12 +32,14 @@ class Row:
     """Whether there is a short run with a topic too."""
     module: str | None = None
     """The module of its client library, where that may be missing."""
+    applications: bool = False
+    """Whether there is a short run with containers, templates and tasks."""
 
 
 ROWS = (
-    Row("rabbitmq-classic", "rabbitmq", options="queue_type=classic", short=10_000, topic=True),
+    Row("rabbitmq-classic", "rabbitmq", options="queue_type=classic", short=10_000, topic=True, applications=True),
     Row("rabbitmq-quorum", "rabbitmq", options="queue_type=quorum", short=10_000),
-    Row("artemis-amqp", "artemis", topic=True, module="proton"),
+    Row("artemis-amqp", "artemis", topic=True, module="proton", applications=True),
     Row("activemq-amqp", "activemq", module="proton"),
     Row("artemis-stomp", "artemis", "stomp"),
     Row("activemq-stomp", "activemq", "stomp"),

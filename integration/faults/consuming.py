@@ -3,20 +3,41 @@
 Run by ``integration.faults.run`` as ``python -m integration.faults.consuming SETTINGS``, the settings as JSON.
 """
 
+import asyncio
+import contextlib
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import jmsbridge
 from integration.faults.ledger import MARKED, Ledger, Step
 from integration.faults.process import Settings, consume, play
-from jmsbridge import AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, InDoubt, JMSException, Message, Session
+from jmsbridge import (
+    AUTO_ACKNOWLEDGE,
+    CLIENT_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    InDoubt,
+    JMSException,
+    Message,
+    Queue,
+    Session,
+    Topic,
+    aio,
+)
+from jmsbridge.app import App
 
 __all__ = ["main"]
 
 _PREFETCH = 100
 _BATCH = 50
 _TICK = 0.2
+_OPTIONS: dict[str, Any] = {
+    "prefetch": _PREFETCH,
+    "dups_ok_messages": _PREFETCH,
+    "max_redeliveries": 100,
+    "reconnect_delay_max": 0.5,
+}
 
 
 class _Book:
@@ -30,8 +51,12 @@ class _Book:
     def consumer(self, session: Session) -> jmsbridge.MessageConsumer:
         """Create the consumer; from now on the network may fail."""
         made = consume(session, self._settings.place, self._settings.topic)
-        self._ledger.write(Step.HOLDS, number=self._holds)
+        self.connected()
         return made
+
+    def connected(self) -> None:
+        """There is a consumer."""
+        self._ledger.write(Step.HOLDS, number=self._holds)
 
     def closed(self) -> None:
         """The connection is closed."""
@@ -92,6 +117,45 @@ def _settle(session: Session, got: list[Message], book: _Book) -> None:
         book.write(Step.DONE, got)
 
 
+def _contained(settings: Settings, book: _Book, stop: threading.Event) -> None:
+    """A container with two consumers."""
+    app = App(settings.url, **_OPTIONS)
+    place = f"{'topic' if settings.topic else 'queue'}:{settings.place}"
+    subscription = settings.place if settings.topic else None
+
+    @app.listener(place, concurrency=2, subscription=subscription)
+    def on_message(message: Message) -> None:
+        book.write(Step.GOT, [message])
+        book.write(Step.DONE, [message])
+
+    with app:
+        book.connected()
+        stop.wait()
+
+
+def _awaiting(settings: Settings, book: _Book, stop: threading.Event) -> None:
+    """A task."""
+
+    async def work() -> None:
+        async with aio.connect(settings.url, **_OPTIONS) as connection, connection.create_session() as session:
+            await connection.start()
+            consumer = await (
+                session.create_shared_durable_consumer(Topic(settings.place), settings.place)
+                if settings.topic
+                else session.create_consumer(Queue(settings.place))
+            )
+            book.connected()
+            while not stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_TICK):
+                        message = await consumer.receive()
+                    if message is not None:
+                        book.write(Step.GOT, [message])
+                        book.write(Step.DONE, [message])
+
+    asyncio.run(work())
+
+
 _ROLES = {
     "listener": (AUTO_ACKNOWLEDGE, _listening, _PREFETCH),
     "receive": (AUTO_ACKNOWLEDGE, _receiving, _PREFETCH),
@@ -101,9 +165,14 @@ _ROLES = {
 }
 
 
+_APPLICATIONS = {"container": (_contained, 2 * _PREFETCH), "aio": (_awaiting, _PREFETCH)}
+"""Those that make their connection themselves."""
+
+
 def main(settings: Settings) -> None:
     """Receive until the standard input ends."""
-    mode, work, holds = _ROLES[settings.role]
+    applies, holds = _APPLICATIONS.get(settings.role, (None, 0))
+    mode, work, holds = (0, None, holds) if applies is not None else _ROLES[settings.role]
     book = _Book(settings, holds)
     stop = threading.Event()
 
@@ -112,12 +181,12 @@ def main(settings: Settings) -> None:
         stop.set()
 
     threading.Thread(target=listen_for_the_end, name="faults-stop", daemon=True).start()
-    connection = jmsbridge.connect(
-        settings.url, prefetch=_PREFETCH, dups_ok_messages=_PREFETCH, max_redeliveries=100, reconnect_delay_max=0.5
-    )
-    with connection:
-        connection.start()
-        work(connection.create_session(mode), book, stop)
+    if applies is not None:
+        applies(settings, book, stop)
+    elif work is not None:
+        with jmsbridge.connect(settings.url, **_OPTIONS) as connection:
+            connection.start()
+            work(connection.create_session(mode), book, stop)
     book.closed()
 
 

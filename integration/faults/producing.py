@@ -3,16 +3,18 @@
 Run by ``integration.faults.run`` as ``python -m integration.faults.producing SETTINGS``, the settings as JSON.
 """
 
+import asyncio
 import contextlib
 import threading
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import jmsbridge
 from integration.faults.ledger import Ledger, Step
 from integration.faults.process import Settings, destination, play
-from jmsbridge import InDoubt, JMSException, Message, MessageProducer, Session
+from jmsbridge import InDoubt, JMSException, Message, MessageProducer, Session, Template, TextMessage, aio
 
 __all__ = ["main"]
 
@@ -49,9 +51,9 @@ class _Work:
                 return self._next - 1
             return None
 
-    def message(self, session: Session, number: int) -> Message:
+    def message(self, number: int) -> Message:
         """Create the message for one call of ``send``, and log the call."""
-        message = session.create_text_message(_BODY)
+        message = TextMessage(_BODY)
         message.set_int_property("number", number)
         message.set_int_property("call", self._calls)
         message.set_string_property("producer", self._settings.name)
@@ -88,12 +90,12 @@ class _Work:
 
 def _asynchronously(session: Session, producer: MessageProducer, work: _Work) -> None:
     while (number := work.take()) is not None:
-        producer.send(work.message(session, number), completion_listener=work)
+        producer.send(work.message(number), completion_listener=work)
 
 
 def _synchronously(session: Session, producer: MessageProducer, work: _Work) -> None:
     while (number := work.take()) is not None:
-        message = work.message(session, number)
+        message = work.message(number)
         try:
             producer.send(message)
         except JMSException as error:
@@ -107,7 +109,7 @@ def _in_transactions(session: Session, producer: MessageProducer, work: _Work) -
         sent: list[Message] = []
         try:
             while number is not None:
-                sent.append(work.message(session, number))
+                sent.append(work.message(number))
                 producer.send(sent[-1])
                 number = work.take_now() if len(sent) < _BATCH else None
             session.commit()
@@ -136,12 +138,54 @@ def _sort_out(work: _Work, sent: list[Message], error: InDoubt) -> None:
         work.outcome(step, [message], error)
 
 
+def _by_template(settings: Settings, work: _Work) -> None:
+    with Template(settings.url, reconnect_delay_max=0.5) as template:
+        place = destination(settings)
+        work.ledger.write(Step.HOLDS, number=1)
+        while (number := work.take()) is not None:
+            message = work.message(number)
+            try:
+                template.send(place, message)
+            except JMSException as error:
+                work.failed([message], error)
+            else:
+                work.outcome(Step.CONFIRMED, [message])
+
+
+def _by_tasks(settings: Settings, work: _Work) -> None:
+    async def send(producer: aio.MessageProducer, message: Message) -> None:
+        try:
+            await producer.send(message)
+        except JMSException as error:
+            work.failed([message], error)
+        else:
+            work.outcome(Step.CONFIRMED, [message])
+
+    async def send_all() -> None:
+        options: dict[str, Any] = {"reconnect_delay_max": 0.5, "send_window": _WINDOW}
+        async with aio.connect(settings.url, **options) as connection, connection.create_session() as session:
+            producer = await session.create_producer(destination(settings))
+            work.ledger.write(Step.HOLDS, number=_WINDOW)
+            while (number := work.take()) is not None:  # nothing is in flight, so it does not wait
+                batch = [work.message(number)]
+                while len(batch) < _BATCH and (number := work.take_now()) is not None:
+                    batch.append(work.message(number))
+                await asyncio.gather(*(send(producer, message) for message in batch))
+
+    asyncio.run(send_all())
+
+
 _ROLES = {"async": _asynchronously, "sync": _synchronously, "transacted": _in_transactions}
+_APPLICATIONS = {"template": _by_template, "aio": _by_tasks}
+"""Those that make their connection themselves."""
 
 
 def main(settings: Settings) -> None:
     """Send everything; return when all of it is confirmed."""
     work = _Work(settings)
+    if settings.role in _APPLICATIONS:
+        _APPLICATIONS[settings.role](settings, work)
+        return
     with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=_WINDOW) as connection:
         connection.start()
         session = connection.create_session(transacted=settings.role == "transacted")

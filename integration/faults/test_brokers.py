@@ -2,7 +2,7 @@
 
 import importlib.util
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from integration.lab.errors import BrokerUnavailable
 from integration.lab.fixtures import unavailable
 
 
-def _runs(*, short: bool) -> Iterator[object]:
-    for row in ROWS:
+def _runs(*, short: bool, rows: Iterable[Row] = ROWS) -> Iterator[object]:
+    for row in rows:
         for topic in (False, True) if short and row.topic else (False,):
             name = f"{row.name}-topic" if topic else row.name
             yield pytest.param(row, topic, id=name, marks=pytest.mark.broker(row.broker))
@@ -39,6 +39,16 @@ def test_through_cuts_and_a_kill(tmp_path: Path, row: Row, topic: bool) -> None:
     report = faults(tmp_path, row, row.short, topic=topic, cuts=10, kills=1, restarts=3)
     assert report.ok, text(report)
     assert (len(report.disturbances), report.restarts) == (11, 3)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("row", "topic"), list(_runs(short=False, rows=[row for row in ROWS if row.applications])))
+def test_applications_through_cuts_and_a_kill(tmp_path: Path, row: Row, topic: bool) -> None:
+    """Containers, a template and tasks as producers and consumers."""
+    roles: dict[str, Any] = {"producers": ("template", "aio", "aio"), "consumers": ("container", "aio", "container")}
+    report = faults(tmp_path, row, min(row.short, 4_000), topic=topic, cuts=6, kills=1, restarts=2, **roles)
+    assert report.ok, text(report)
+    assert (len(report.disturbances), report.restarts) == (7, 2)
 
 
 @pytest.mark.long
