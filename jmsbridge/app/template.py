@@ -310,7 +310,7 @@ class Template(_Calls, Closing, Strict):
                 transaction._lent = None
 
     def close(self) -> None:
-        """Close the connection; requests that wait fail. Idempotent, from any thread, but IllegalState in a callback."""
+        """Close the connection; requests that wait fail. Idempotent; IllegalState in a callback."""
         with self._opening():
             self._closed = True
             opened = self._opened
