@@ -24,6 +24,7 @@ from jmsbridge.errors import (
     InvalidArgumentException,
     JMSException,
     ResourceAllocationException,
+    TransactionRolledBackException,
 )
 from jmsbridge.factory import ConnectionFactory
 from jmsbridge.message import Message
@@ -167,16 +168,40 @@ class _Calls:
 class Transaction(_Calls):
     """The calls of one transaction: see ``Template.in_transaction``. Belongs to the thread that began it."""
 
-    __slots__ = ("_converter", "_lent")
+    __slots__ = ("_converter", "_lent", "_refused")
 
     def __init__(self, lent: LentSession, converter: Converter) -> None:
         self._lent: LentSession | None = lent
         self._converter = converter
+        self._refused: BaseException | None = None  # why a message was not converted
 
     def _lend(self) -> contextlib.AbstractContextManager[LentSession]:
         if self._lent is None:
             raise IllegalStateException("this transaction has ended; begin another with template.in_transaction()")
         return contextlib.nullcontext(self._lent)
+
+    def _read(self, kind: type[Any] | None) -> Callable[[Message], Any]:
+        read = super()._read(kind)
+
+        def note(message: Message) -> Any:
+            try:
+                return read(message)
+            except BaseException as error:
+                self._refused = error
+                raise
+
+        return note
+
+    def _end(self) -> None:
+        """Commit, but not the loss of a message that nobody has got."""
+        lent, self._lent = self._lent, None
+        assert lent is not None
+        if self._refused is not None:
+            raise TransactionRolledBackException(
+                "the transaction is rolled back: a message could not be converted, and stays in the queue; "
+                "to take such messages out, receive them without a type"
+            ) from self._refused
+        lent.session.commit()
 
 
 class Template(_Calls, Closing, Strict):
@@ -300,12 +325,15 @@ class Template(_Calls, Closing, Strict):
 
     @contextlib.contextmanager
     def in_transaction(self) -> Iterator[Transaction]:
-        """A block whose sends and receives take effect together at its end, or not at all when it raises."""
+        """A block whose sends and receives take effect together at its end, or not at all when it raises.
+
+        TransactionRolledBack if a message in it could not be converted, although the block has dealt with that error.
+        """
         with self._open().transactions.lend() as lent:
             transaction = Transaction(lent, self._converter)
             try:
                 yield transaction
-                lent.session.commit()
+                transaction._end()
             finally:
                 transaction._lent = None
 
