@@ -192,6 +192,12 @@ class Transaction(_Calls):
 
         return note
 
+    def browse(self, queue: Destination | str, *, selector: str | None = None) -> Iterator[Message]:
+        """The messages of a queue, which stay there; IllegalState when the transaction has ended meanwhile."""
+        for message in super().browse(queue, selector=selector):
+            yield message
+            self._lend()
+
     def _end(self) -> None:
         """Commit, but not the loss of a message that nobody has got."""
         lent, self._lent = self._lent, None

@@ -184,6 +184,18 @@ def test_a_transaction_does_not_lose_what_could_not_be_converted(template: Templ
     assert text(template) == "no JSON"
 
 
+def test_what_a_transaction_browses_ends_with_it(template: Template) -> None:
+    """Its session then belongs to another thread."""
+    for number in range(3):
+        template.send("orders", f"m{number}")
+    with template.in_transaction() as transaction:
+        assert [each.jms_type for each in transaction.browse("orders")] == [None] * 3
+        shown = transaction.browse("orders")
+        next(shown)
+    with pytest.raises(IllegalState, match="has ended"):
+        next(shown)
+
+
 class Faulty(JsonConverter):
     def from_message(self, message: Message, type: Any = None) -> Any:
         raise KeyError("customer")
