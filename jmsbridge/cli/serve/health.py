@@ -1,5 +1,6 @@
 """``--health-port``: tells over HTTP how the worker processes are doing."""
 
+import socket
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore
@@ -8,6 +9,7 @@ from typing import Any
 import msgspec
 
 from jmsbridge.core.runtime.threads import start_thread
+from jmsbridge.errors import ConfigurationError
 
 __all__ = ["Health", "HealthServer", "ProcessHealth"]
 
@@ -49,9 +51,11 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
         self._free = BoundedSemaphore(_CLIENTS)
-        super().__init__(*arguments)
+        if ":" in host:
+            self.address_family = socket.AF_INET6
+        super().__init__((host, port), handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a client, unless there are too many."""
@@ -73,10 +77,16 @@ class _Server(ThreadingHTTPServer):
 
 
 class HealthServer:
-    """Answers ``/live``, ``/ready`` and ``/`` (which is as ``/ready``) with 200 or 503, and the health as JSON."""
+    """Answers ``/live``, ``/ready`` and ``/`` (which is as ``/ready``) with 200 or 503, and the health as JSON.
+
+    ConfigurationError if it cannot listen there.
+    """
 
     def __init__(self, host: str, port: int, health: Callable[[], Health]) -> None:
-        self._server = _Server((host, port), _handler(health))
+        try:
+            self._server = _Server(host, port, _handler(health))
+        except OSError as error:
+            raise ConfigurationError(f"the health cannot be told on port {port} of {host}: {error}") from error
         start_thread("jmsbridge-run-health", lambda: self._server.serve_forever(poll_interval=0.5))
 
     @property

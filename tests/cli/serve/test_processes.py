@@ -16,6 +16,7 @@ from jmsbridge.cli.serve.order import Order, module_and_attribute
 from jmsbridge.cli.serve.processes import Slot
 from jmsbridge.cli.serve.reloading import Sources
 from jmsbridge.cli.serve.supervisor import Supervisor
+from jmsbridge.errors import ConfigurationError
 from tests.app.support import eventually
 from tools.laws.source import ROOT
 
@@ -137,13 +138,45 @@ def test_a_second_change_does_not_hurry_the_processes_that_end_for_the_first(
 
 
 def test_a_client_that_says_nothing_does_not_keep_the_probes_waiting() -> None:
-    server = HealthServer("127.0.0.1", 0, lambda: Health(state="connected", processes=[]))
+    server = HealthServer("127.0.0.1", 0, _health)
     try:
         silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/live", timeout=2) as answer:
             assert answer.status == 200
         for each in silent:
             each.close()
+    finally:
+        server.close()
+
+
+def _health() -> Health:
+    return Health(state="connected", processes=[])
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    server = HealthServer("127.0.0.1", 0, _health)
+    try:
+        with pytest.raises(ConfigurationError, match=f"port {server.port} of 127"):
+            HealthServer("127.0.0.1", server.port, _health)
+    finally:
+        server.close()
+
+
+def _has_six() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not _has_six(), reason="needs IPv6")
+def test_the_health_is_told_over_ipv6() -> None:
+    server = HealthServer("::1", 0, _health)
+    try:
+        with urllib.request.urlopen(f"http://[::1]:{server.port}/live", timeout=5) as answer:
+            assert answer.status == 200
     finally:
         server.close()
 
