@@ -1,5 +1,6 @@
 """Request and reply over a temporary destination (Jakarta Messaging 3.1 section 9.2.3)."""
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,11 +16,13 @@ from jmsbridge.strict import Strict
 
 __all__ = ["Requestor", "queue_requestor", "topic_requestor"]
 
+_MOST = 1000
+
 
 class Requestor(AsyncClosing, Strict):
     """Sends a request with a temporary reply destination and waits for the first reply: one request at a time."""
 
-    __slots__ = ("_consumer", "_producer", "_reply_to", "_session")
+    __slots__ = ("_consumer", "_given_up", "_producer", "_reply_to", "_session")
 
     def __init__(
         self,
@@ -32,19 +35,33 @@ class Requestor(AsyncClosing, Strict):
         self._producer = producer
         self._consumer = consumer
         self._reply_to = reply_to
+        self._given_up: deque[str | None] = deque(maxlen=_MOST)  # ids of requests whose replies may still come
 
     async def request(self, message: Sendable) -> Message | None:
         """Send and wait for the reply; a time-out is ``asyncio.timeout``. None when the session is closed.
 
-        ``message`` may be a plain body. The reply to a request that timed out is dropped by the next request.
+        ``message`` may be a plain body. The reply to a request that timed out is dropped by a later request, if it is
+        there before that, or has the id or the correlation id of its request as its correlation id.
         """
         body = isinstance(message, str | bytes | bytearray | memoryview | Mapping)
         asking: Any = message_for_body(message) if body else message
         while await self._consumer.receive_no_wait() is not None:
             pass
         asking.jms_reply_to = self._reply_to
-        await self._producer.send(asking)
-        return await self._consumer.receive()
+        try:
+            await self._producer.send(asking)
+            reply = await self._consumer.receive()
+            while reply is not None and self._is_late(reply, asking):
+                reply = await self._consumer.receive()
+        except BaseException:
+            ids = asking.jms_message_id, asking.jms_correlation_id
+            self._given_up.extend(each for each in ids if each is not None)
+            raise
+        return reply
+
+    def _is_late(self, reply: Message, asking: Message) -> bool:
+        answered = reply.jms_correlation_id
+        return answered in self._given_up and answered != asking.jms_correlation_id
 
     async def close(self) -> None:
         """Close the session, then delete the temporary destination."""

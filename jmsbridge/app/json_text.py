@@ -1,6 +1,8 @@
 """JSON by msgspec, for pydantic's models too, with a limit for size and for depth. Knows nothing of messages."""
 
 import re
+from array import array
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -11,6 +13,9 @@ _ESCAPES = re.compile(rb"\\.", re.DOTALL)
 _STRINGS = re.compile(rb'"[^"]*"')
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = bytes.maketrans(b"[]", b"\x01\xff")  # 1 and -1
+_PIECE = 65_536  # brackets that are counted at a time, so that other threads get their turn
+_REFUSED = re.compile(r"(Invalid (?:enum )?value) .*?( - at [^\']*)?$", re.DOTALL)  # the values of enums, Literal, tags
 
 
 class BadJson(ValueError):
@@ -87,22 +92,33 @@ def _read_other(kind: Any, value: Any) -> Any:
 
 
 def _without_values(error: Exception) -> str:
-    """The text of an error; pydantic's own would quote the values that it refuses."""
+    """The text of an error without the value that it refuses, which pydantic's and some of msgspec's would quote."""
     errors = getattr(error, "errors", None)
     if not callable(errors):
-        return str(error)
+        refused = _REFUSED.match(str(error))
+        return str(error) if refused is None else f"{refused[1]}{refused[2] or ''}"
     wrong = errors(include_input=False, include_url=False, include_context=False)
     return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'the object'}: {each['msg']}" for each in wrong[:5])
 
 
 def _is_deeper(text: bytes, limit: int) -> bool:
-    """Whether brackets are nested deeper than the limit; malformed text is left to the decoder, which refuses it."""
+    """Whether brackets are nested deeper than the limit; malformed text is left to the decoder, which refuses it.
+
+    Its time grows with the size of the text only. Innermost pairs are removed while that halves what is left, which
+    is fast for usual texts; the rest is counted.
+    """
     if text.count(b"[") + text.count(b"{") <= limit:
         return False
     bare = _STRINGS.sub(b"", _ESCAPES.sub(b"", text)).translate(_BRACKETS, _OTHERS)
-    for _ in range(limit):
+    while bare and limit > 0:
         inner = bare.replace(b"[]", b"")
-        if len(inner) == len(bare):
-            return False
-        bare = inner
-    return bool(bare)
+        if 2 * len(inner) > len(bare):
+            break
+        bare, limit = inner, limit - 1
+    steps, depth = bare.translate(_STEPS), 0
+    for begin in range(0, len(steps), _PIECE):
+        depths = list(accumulate(array("b", steps[begin : begin + _PIECE]), initial=depth))
+        if max(depths) > limit:
+            return True
+        depth = depths[-1]
+    return False

@@ -137,6 +137,8 @@ def _property(name: str, kind: Any, default: Any, where: str) -> _Read:
     if get is None:
         raise ConfigurationError(f"{where}: a property is read as str, int, float, bool or Any, not as {kind}")
 
+    kind_shown = getattr(kind, "__name__", str(kind))
+
     def read(message: Message, session: Session) -> Any:
         if not message.property_exists(name):
             if default is not _MISSING:
@@ -150,6 +152,9 @@ def _property(name: str, kind: Any, default: Any, where: str) -> _Read:
         try:
             return get(message, name)
         except (MessageFormatException, ValueError, TypeError) as error:
-            raise ConversionException(f"property {name!r} does not fit {where}: {error}") from error
+            given = type(message.get_object_property(name)).__name__
+            raise ConversionException(
+                f"property {name!r}, here a {given}, does not fit {where}, which is {kind_shown}: correct the sender"
+            ) from error
 
     return read

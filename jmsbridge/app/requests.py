@@ -1,9 +1,11 @@
 """Requests of a template: one temporary queue for all replies, found by their correlation ids."""
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from jmsbridge.connection import Connection
@@ -16,18 +18,32 @@ from jmsbridge.message import Message
 
 __all__ = ["Requests", "Waiting"]
 
+log = logging.getLogger("jmsbridge.app")
+
+
+class _Reply(Future[Any]):
+    """The future of a request; a cancelled one no longer counts among those that wait."""
+
+    def __init__(self, forget: Callable[[], object]) -> None:
+        super().__init__()
+        self._forget = forget
+
+    def cancel(self) -> bool:
+        """See ``Future``."""
+        self._forget()
+        return super().cancel()
+
 
 class Waiting:
     """A request that waits for its reply."""
 
-    __slots__ = ("correlation_id", "due", "future", "read", "text", "timer")
+    __slots__ = ("correlation_id", "future", "read", "text", "timer")
 
-    def __init__(self, text: str, due: float, read: Callable[[Message], Any]) -> None:
+    def __init__(self, text: str, read: Callable[[Message], Any], forget: Callable[[str], object]) -> None:
         self.correlation_id = uuid.uuid4().hex
         self.text = text
-        self.due = due
         self.read = read
-        self.future: Future[Any] = Future()
+        self.future: Future[Any] = _Reply(partial(forget, self.correlation_id))
         self.timer: Timer | None = None
 
 
@@ -40,7 +56,8 @@ class Requests:
 
     def __init__(self, connection: Connection, limit: int) -> None:
         self._limit = limit
-        self._lock = threading.Lock()  # guards _waiting and _late
+        self._lock = threading.Lock()  # guards _waiting, _late and _closed
+        self._closed: str | None = None  # why
         self._waiting: dict[str, Waiting] = {}
         self._late: list[Waiting] = []
         self._expiring = SerialExecutor("jmsbridge-requests", self._fail_late)
@@ -52,8 +69,10 @@ class Requests:
 
     def add(self, text: str, timeout: float, read: Callable[[Message], Any]) -> Waiting:
         """A new request; its future has the reply as ``read`` returns it, or TimeoutError after ``timeout`` seconds."""
-        waiting = Waiting(f"no reply to the request to {text} within {timeout:g} s", system.monotonic() + timeout, read)
+        waiting = Waiting(f"no reply to the request to {text} within {timeout:g} s", read, self._taken)
         with self._lock:
+            if self._closed is not None:
+                raise IllegalStateException(self._closed)
             if len(self._waiting) >= self._limit:
                 raise ResourceAllocationException(
                     f"{self._limit} requests of this template wait for replies; raise max_requests=…"
@@ -65,14 +84,17 @@ class Requests:
     def fail(self, waiting: Waiting, error: BaseException) -> None:
         """The request was not sent."""
         if self._taken(waiting.correlation_id) is not None:
-            waiting.future.set_exception(error)
+            _complete(waiting, error=error)
 
-    def close(self) -> None:
+    def close(self, why: str) -> None:
         """Fail what still waits; the connection closes the session."""
         with self._lock:
+            self._closed = why
             left, self._waiting = self._waiting, {}
         for waiting in left.values():
-            _complete(waiting, error=IllegalStateException("the template was closed before the reply came"))
+            if waiting.timer is not None:
+                waiting.timer.cancel()
+            _complete(waiting, error=IllegalStateException(f"{why} before the reply came"))
         self._expiring.close()
         self._fail_late()
 
@@ -89,7 +111,7 @@ class Requests:
             return  # it came after its request had ended, or a second time
         try:
             value = waiting.read(message)
-        except Exception as error:
+        except BaseException as error:  # user code; the request must end
             _complete(waiting, error=error)
         else:
             _complete(waiting, value)
@@ -109,9 +131,13 @@ class Requests:
 
 
 def _complete(waiting: Waiting, value: Any = None, error: BaseException | None = None) -> None:
-    if not waiting.future.set_running_or_notify_cancel():
-        return
-    if error is None:
-        waiting.future.set_result(value)
-    else:
-        waiting.future.set_exception(error)
+    future = waiting.future
+    try:
+        if not future.set_running_or_notify_cancel():
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+    except BaseException:  # a done callback: even its SystemExit must not keep the other requests waiting
+        log.exception("a done callback of a request raised")

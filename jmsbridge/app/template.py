@@ -2,10 +2,11 @@
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar, overload
 
 from jmsbridge.app.converters import Converter, JsonConverter
@@ -15,12 +16,20 @@ from jmsbridge.closing import Closing
 from jmsbridge.connection import Connection
 from jmsbridge.core import arguments
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED
+from jmsbridge.core.runtime.interrupts import Work, start_whole
 from jmsbridge.destinations import Destination
 from jmsbridge.documents import destination_named
-from jmsbridge.errors import IllegalStateException, InvalidArgumentException, ResourceAllocationException
+from jmsbridge.errors import (
+    IllegalStateException,
+    InvalidArgumentException,
+    JMSException,
+    ResourceAllocationException,
+    TransactionRolledBackException,
+)
 from jmsbridge.factory import ConnectionFactory
 from jmsbridge.message import Message
 from jmsbridge.strict import Strict
+from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.values import PropertyValue
 
 __all__ = ["Template", "Transaction"]
@@ -28,6 +37,9 @@ __all__ = ["Template", "Transaction"]
 T = TypeVar("T")
 
 _PATIENCE = 60.0  # seconds; the limit of a wait for what another thread does, which has limits of its own
+
+
+_templates: "weakref.WeakSet[Template]" = weakref.WeakSet()
 
 
 class _Open:
@@ -53,11 +65,13 @@ class _Open:
                 self._requests = Requests(self.connection, self._max_requests)
             return self._requests
 
-    def close(self) -> None:
-        """Fail the requests that wait, and close the connection."""
-        if self._requests is not None:
-            self._requests.close()
-        self.connection.close()
+    def close(self, why: str) -> None:
+        """Close the connection, and fail the requests that wait; IllegalState, and no effect, in a callback of it."""
+        try:
+            self.connection.close()
+        finally:
+            if self._requests is not None and self.is_over:
+                self._requests.close(why)
 
 
 class _Calls:
@@ -154,16 +168,46 @@ class _Calls:
 class Transaction(_Calls):
     """The calls of one transaction: see ``Template.in_transaction``. Belongs to the thread that began it."""
 
-    __slots__ = ("_converter", "_lent")
+    __slots__ = ("_converter", "_lent", "_refused")
 
     def __init__(self, lent: LentSession, converter: Converter) -> None:
         self._lent: LentSession | None = lent
         self._converter = converter
+        self._refused: BaseException | None = None  # why a message was not converted
 
     def _lend(self) -> contextlib.AbstractContextManager[LentSession]:
         if self._lent is None:
             raise IllegalStateException("this transaction has ended; begin another with template.in_transaction()")
         return contextlib.nullcontext(self._lent)
+
+    def _read(self, kind: type[Any] | None) -> Callable[[Message], Any]:
+        read = super()._read(kind)
+
+        def note(message: Message) -> Any:
+            try:
+                return read(message)
+            except BaseException as error:
+                self._refused = error
+                raise
+
+        return note
+
+    def browse(self, queue: Destination | str, *, selector: str | None = None) -> Iterator[Message]:
+        """The messages of a queue, which stay there; IllegalState when the transaction has ended meanwhile."""
+        for message in super().browse(queue, selector=selector):
+            yield message
+            self._lend()
+
+    def _end(self) -> None:
+        """Commit, but not the loss of a message that nobody has got."""
+        lent, self._lent = self._lent, None
+        assert lent is not None
+        if self._refused is not None:
+            raise TransactionRolledBackException(
+                "the transaction is rolled back: a message could not be converted, and stays in the queue; "
+                "to take such messages out, receive them without a type"
+            ) from self._refused
+        lent.session.commit()
 
 
 class Template(_Calls, Closing, Strict):
@@ -175,7 +219,7 @@ class Template(_Calls, Closing, Strict):
     most ``max_requests`` requests may wait for replies.
     """
 
-    __slots__ = ("_closed", "_converter", "_factory", "_limits", "_lock", "_opened")
+    __slots__ = ("__weakref__", "_closed", "_converter", "_factory", "_limits", "_lock", "_opened")
 
     def __init__(
         self,
@@ -192,6 +236,7 @@ class Template(_Calls, Closing, Strict):
         self._lock = threading.Lock()
         self._opened: _Open | None = None
         self._closed = False
+        _templates.add(self)
 
     # ---- the connection
 
@@ -202,12 +247,13 @@ class Template(_Calls, Closing, Strict):
         with self._opening():
             if self._closed:
                 raise IllegalStateException("the template is closed")
-            opened = self._opened
-            if opened is None or opened.is_over:
-                if opened is not None:
-                    opened.close()
-                opened = self._opened = _Open(self._factory.create_connection(), *self._limits)
-            return opened
+            over = self._opened
+            if over is not None and not over.is_over:
+                return over
+            opened = self._opened = _Open(self._factory.create_connection(), *self._limits)
+        if over is not None:  # on a thread of its own: this one may be in a callback of it, and callbacks will run
+            start_whole(Work(partial(over.close, "the connection was lost for good")))
+        return opened
 
     @contextlib.contextmanager
     def _opening(self) -> Iterator[None]:
@@ -248,7 +294,7 @@ class Template(_Calls, Closing, Strict):
         """
         future = self.request_async(destination, value, kind, timeout=timeout, **settings)
         try:
-            return future.result(arguments.seconds(timeout) + _PATIENCE)
+            return future.result(min(arguments.seconds(timeout) + _PATIENCE, threading.TIMEOUT_MAX))
         finally:
             future.cancel()
 
@@ -274,7 +320,9 @@ class Template(_Calls, Closing, Strict):
             waiting = requests.add(repr(target), arguments.seconds(timeout), self._read(kind))
             try:
                 message = self._message(lent, value, properties, waiting.correlation_id, requests.reply_to)
-                sent = lent.producer.send_async(target, message, priority=priority, time_to_live=time_to_live)
+                producer = lent.producer
+                producer.delivery_delay = 0
+                sent = producer.send_async(target, message, priority=priority, time_to_live=time_to_live)
             except BaseException as error:
                 requests.fail(waiting, error)
                 raise
@@ -283,22 +331,40 @@ class Template(_Calls, Closing, Strict):
 
     @contextlib.contextmanager
     def in_transaction(self) -> Iterator[Transaction]:
-        """A block whose sends and receives take effect together at its end, or not at all when it raises."""
+        """A block whose sends and receives take effect together at its end, or not at all when it raises.
+
+        TransactionRolledBack if a message in it could not be converted, although the block has dealt with that error.
+        """
         with self._open().transactions.lend() as lent:
             transaction = Transaction(lent, self._converter)
             try:
                 yield transaction
-                lent.session.commit()
+                transaction._end()
             finally:
                 transaction._lent = None
 
     def close(self) -> None:
-        """Close the connection; requests that wait fail. Idempotent, from any thread."""
+        """Close the connection; requests that wait fail. Idempotent; IllegalState in a callback."""
         with self._opening():
             self._closed = True
-            opened, self._opened = self._opened, None
+            opened = self._opened
         if opened is not None:
-            opened.close()
+            try:
+                opened.close("the template was closed")
+            except JMSException:
+                self._closed = opened.is_over  # in a callback it is refused, and the template stays open
+                raise
+            self._opened = None
+
+
+def _after_fork() -> None:
+    """In a forked child: another thread of the parent may hold the lock, and those who wait for replies are there."""
+    for template in tuple(_templates):
+        template._lock = threading.Lock()
+        template._opened = None
+
+
+at_fork(after_in_child=_after_fork)
 
 
 def _positive(value: int, name: str) -> int:

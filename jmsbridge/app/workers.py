@@ -144,6 +144,7 @@ class Worker:
         try:
             positional, named = call.arguments(message, self._session)
         except (MessageFormatException, ValueError, TypeError) as error:
+            self._session._core.tell_failed(error)
             self._move(message, f"not converted: {error}")
             return
         if call.is_async:
@@ -193,6 +194,8 @@ class Worker:
 
     def _fail(self, message: Message, error: BaseException) -> None:
         self.failed += 1
+        assert self._session is not None
+        self._session._core.tell_failed(error)
         decision = self._decide(message, error)
         if decision is Decision.ACCEPT:
             self._settle(message)
@@ -243,7 +246,9 @@ class Worker:
         if queue is None or queue == self.listener.destination:
             raise MessageFormatException(f"{reason}; and there is no other queue to move it to: set dead_letter_queue")
         assert self._producer is not None
+        assert self._session is not None
         move_to(queue, message, reason, self.listener, self._producer)
+        self._session._core.tell_dead_lettered(self.listener.destination)
         self.dead += 1
         log.warning("message %s of %s is moved to %s: %s", message.jms_message_id, self.listener.pattern, queue, reason)
 

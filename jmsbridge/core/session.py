@@ -315,6 +315,12 @@ class SessionCore:
         self.incoming.check_listen()
         wait_whole(lambda: self.incoming.listening.set(receiver, listener))
 
+    def tell_failed(self, error: BaseException) -> None:
+        """For telemetry: the listener that is running does not raise this error, but deals with it itself."""
+
+    def tell_dead_lettered(self, destination: Destination) -> None:
+        """For telemetry: a listener has moved a message of this destination to the dead-letter queue itself."""
+
     def close_receiver(self, receiver: Receiver) -> None:
         """Close one consumer; messages that it delivered can still be acknowledged.
 

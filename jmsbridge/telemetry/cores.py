@@ -113,6 +113,7 @@ class _TracedSessionCore(SessionCore):
 
     def __init__(self, connection: TracedConnectionCore, settings: SessionSettings, executors: Executors) -> None:
         self._telemetry = connection.telemetry
+        self._failed: BaseException | None = None  # of the listener that is running
         super().__init__(connection, settings, executors)
         self.incoming.checks.on_dead_letter = self._dead_lettered
 
@@ -171,11 +172,23 @@ class _TracedSessionCore(SessionCore):
     def _traced(self, listener: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def process(message: Message) -> Any:
             with ExitStack() as span:
-                span.enter_context(self._telemetry.processing(message))
+                span.enter_context(self._telemetry.processing(message, self._take_failed))
                 result = listener(message)
                 return _awaited(result, span.pop_all()) if isawaitable(result) else result
 
         return process
+
+    def _take_failed(self) -> BaseException | None:
+        failed, self._failed = self._failed, None
+        return failed
+
+    def tell_failed(self, error: BaseException) -> None:
+        """See ``SessionCore``."""
+        self._failed = error
+
+    def tell_dead_lettered(self, destination: Destination) -> None:
+        """See ``SessionCore``."""
+        self._telemetry.dead_lettered(destination.address)
 
     # ---- settlements
 

@@ -108,8 +108,11 @@ class Telemetry:
         self._count(measured, message)
 
     @contextlib.contextmanager
-    def processing(self, message: Message) -> Iterator[None]:
-        """A message listener runs: its span is the current one, and its parent that of the send."""
+    def processing(self, message: Message, failed: Callable[[], BaseException | None]) -> Iterator[None]:
+        """A message listener runs: its span is the current one, and its parent that of the send.
+
+        ``failed`` tells at the end what it did not raise and yet failed by.
+        """
         before, links = context_of(message._properties), _links([message._properties])
         span = self._start("process", "process", SpanKind.CONSUMER, _of_message(message), before, links=links)
         measured = self._measured("process", "process", _address(message))
@@ -123,6 +126,8 @@ class Telemetry:
             error = raised
             raise
         finally:
+            dealt_with = failed()
+            error = error or dealt_with
             self._meters.process.record(_seconds(began), measured | _error(error))
             _end(span, error)
 

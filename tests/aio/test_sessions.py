@@ -227,6 +227,40 @@ async def test_requests_have_replies(target: str, kind: str) -> None:
 
 
 @looped
+async def test_a_late_reply_is_not_that_of_the_next_request(target: str) -> None:
+    queue = Queue("questions")
+    async with await opened(target) as connection, connection.create_session() as answering:
+        producer = await answering.create_producer(None)
+        questions = await answering.create_consumer(queue)
+
+        async def answer(question: jmsbridge.Message | None) -> None:
+            assert question is not None
+            assert question.jms_reply_to is not None
+            reply = answering.create_text_message(f"re: {_text(question)}")
+            reply.jms_correlation_id = question.jms_correlation_id or question.jms_message_id
+            await producer.send(question.jms_reply_to, reply)
+
+        session = await connection.create_session()
+        named = session.create_text_message("named")
+        named.jms_correlation_id = "c1"
+        async with aio.queue_requestor(session, queue) as requestor:
+            late = []
+            for text in ("one", named):
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.05):
+                        await requestor.request(text)
+                late.append(await questions.receive())
+            asking = asyncio.create_task(requestor.request("two"))
+            next_one = await questions.receive()
+            for each in (*late, next_one):
+                await answer(each)
+            assert _text(await asking) == "re: two"
+            again = asyncio.create_task(requestor.request(named))
+            await answer(await questions.receive())
+            assert _text(await again) == "re: named"
+
+
+@looped
 async def test_shared_and_durable_subscriptions(target: str) -> None:
     topic = Topic("news")
     async with await opened(target, client_id="reader") as connection, connection.create_session() as session:

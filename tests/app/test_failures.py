@@ -65,7 +65,8 @@ def test_a_missing_property_is_dead_lettered_with_its_name(jms_broker: JMSBroker
         letters = dead(jms_broker, count=2)
     reasons = [letter.get_string_property(DEAD_LETTER_REASON) or "" for letter in letters]
     assert "has no property 'tenant', which parameter 'tenant' of listener" in reasons[0]
-    assert "property 'tenant' does not fit parameter 'tenant'" in reasons[1]
+    assert "property 'tenant', here a str, does not fit parameter 'tenant'" in reasons[1]
+    assert "acme" not in reasons[1]
 
 
 def test_the_dead_letter_queue_of_the_policy_is_used(jms_broker: JMSBroker) -> None:

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,13 +15,16 @@ import jmsbridge_embedded
 from jmsbridge import (
     IllegalState,
     InvalidArgument,
+    Message,
     MessageFormat,
     Queue,
     ResourceAllocation,
     Template,
     TextMessage,
     Topic,
+    TransactionRolledBack,
 )
+from jmsbridge.app import JsonConverter
 
 _names = itertools.count(1)
 
@@ -168,6 +172,48 @@ def test_a_transaction_that_raises_has_no_effect(template: Template, target: str
         message = other.create_consumer(Queue("orders")).receive(timeout=1)
     assert isinstance(message, TextMessage)
     assert message.text == "one"
+
+
+def test_a_transaction_does_not_lose_what_could_not_be_converted(template: Template) -> None:
+    template.send("orders", "no JSON")
+    with pytest.raises(TransactionRolledBack, match="stays in the queue"), template.in_transaction() as transaction:
+        transaction.send("bills", "bill")
+        with pytest.raises(MessageFormat):
+            transaction.receive("orders", Order, timeout=1)
+    assert text(template, "bills", timeout=0.05) is None
+    assert text(template) == "no JSON"
+
+
+def test_what_a_transaction_browses_ends_with_it(template: Template) -> None:
+    """Its session then belongs to another thread."""
+    for number in range(3):
+        template.send("orders", f"m{number}")
+    with template.in_transaction() as transaction:
+        assert [each.jms_type for each in transaction.browse("orders")] == [None] * 3
+        shown = transaction.browse("orders")
+        next(shown)
+    with pytest.raises(IllegalState, match="has ended"):
+        next(shown)
+
+
+class Faulty(JsonConverter):
+    def from_message(self, message: Message, type: Any = None) -> Any:
+        raise KeyError("customer")
+
+
+@pytest.mark.parametrize("transacted", [False, True])
+def test_what_a_converter_fails_on_in_another_way_stays_in_the_queue(target: str, transacted: bool) -> None:
+    with Template(target, converter=Faulty()) as template:
+        template.send("orders", "one")
+        with pytest.raises(KeyError):
+            if transacted:
+                with template.in_transaction() as transaction:
+                    transaction.receive("orders", Order, timeout=1)
+            else:
+                template.receive("orders", Order, timeout=1)
+        message = template.receive("orders", timeout=1)
+        assert isinstance(message, TextMessage)
+        assert (message.text, message.jms_redelivered) == ("one", False)
 
 
 def serve(target: str, until: threading.Event) -> None:

@@ -18,6 +18,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 import jmsbridge
 import jmsbridge_embedded
 from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Connection, Message, Queue, TextMessage, aio
+from jmsbridge.app import App
 from jmsbridge.telemetry.carrying import context_of, with_context
 
 _names = itertools.count(1)
@@ -172,6 +173,31 @@ def test_a_listener_that_raises(
     assert attributes(first)["error.type"] == "ZeroDivisionError"
     assert total(reader, "jmsbridge.dead_lettered.messages") == before[0] + 1
     assert total(reader, "jmsbridge.redelivered.messages") == before[1] + 1
+
+
+def test_a_function_of_an_application_that_raises(
+    url: str, spans: InMemorySpanExporter, providers: tuple[InMemorySpanExporter, InMemoryMetricReader]
+) -> None:
+    """The application catches the error, since it has a transaction to roll back; and it dead-letters by itself."""
+    reader = providers[1]
+    before = total(reader, "jmsbridge.dead_lettered.messages")
+    app = App(url, telemetry=True)
+
+    @app.listener("orders", transacted=True, redelivery={"max_redeliveries": 0, "delay": 0})
+    def on_order(number: int) -> None:
+        raise ZeroDivisionError
+
+    with app, jmsbridge.context(url) as context:
+        producer = context.create_producer()
+        for text in ("7", "no JSON", "8"):
+            producer.send(QUEUE, text)
+        letters = context.create_consumer(Queue("DLQ"))
+        assert all(letters.receive(timeout=5) is not None for _ in range(3))
+    processed = named(spans, "process orders")
+    assert [each.status.status_code for each in processed] == [StatusCode.ERROR] * 3
+    errors = [attributes(each)["error.type"] for each in processed]
+    assert errors == ["ZeroDivisionError", "ConversionException", "ZeroDivisionError"]
+    assert total(reader, "jmsbridge.dead_lettered.messages") == before + 3
 
 
 def test_asynchronous_sends_end_with_their_outcome(connection: Connection, spans: InMemorySpanExporter) -> None:

@@ -29,10 +29,12 @@ _MORE = 10.0  # beyond that
 
 
 class Slot:
-    """A place for one worker process, and its successors. Its owner's thread writes all but ``report``."""
+    """A place for one worker process, and its successors. Its owner's thread writes all but ``report``, ``heard``."""
 
     def __init__(self, order: Order, ended: "queue.SimpleQueue[tuple[str, int]]") -> None:
         self.report: Report | None = None
+        self.heard = 0.0
+        """When the last report came."""
         self.code: int | None = None
         """The exit code of the last process; None while one runs."""
         self.restarts = 0
@@ -77,6 +79,7 @@ class Slot:
         self.report, self.code, self.due, self._kill_at = None, None, None, None
         self._begun = time.monotonic()
         start_thread("jmsbridge-run-reports", lambda: self._read(process, reading))
+        start_thread("jmsbridge-run-wait", lambda: self._wait(process))
         if process.stderr is not None:
             log_lines = process.stderr
             start_thread("jmsbridge-run-log", lambda: _show(log_lines, note))
@@ -84,8 +87,13 @@ class Slot:
     def _read(self, process: "subprocess.Popen[str]", reading: int) -> None:
         with os.fdopen(reading, "rb") as lines:
             for line in lines:
-                self.report = msgspec.json.decode(line, type=Report)
-        process.wait()  # wait: it has closed its end of the pipe, or is killed by ``check``
+                report = msgspec.json.decode(line, type=Report)
+                if self._process is process:
+                    self.report, self.heard = report, time.monotonic()
+
+    def _wait(self, process: "subprocess.Popen[str]") -> None:
+        """Not for the end of the pipe: a process that a listener has forked may keep that open."""
+        process.wait()  # wait: as long as it lives; ``check`` kills it when it should have ended
         self._ended.put(("ended", self._order.number))
 
     def end(self) -> None:

@@ -20,6 +20,7 @@ __all__ = ["Supervisor"]
 log = logging.getLogger("jmsbridge.run")
 
 _TICK = 0.5
+_SILENT = 30.0  # seconds without the report that comes every second, after which a process counts as stuck
 _WORST = ("stuck", "dead", "failed", "connecting", "reconnecting", "closed")
 
 
@@ -61,7 +62,8 @@ class Supervisor:
     def _look(self) -> None:
         for slot in self._slots:
             slot.check()
-        if self._sources is not None and not self._stopping and self._sources.has_changed():
+        changed = self._sources is not None and not self._stopping and self._sources.has_changed()
+        if changed and not self._is_reloading:  # else they are ending already: a second signal would end them at once
             log.warning("a source file has changed: reloading")
             self._is_reloading = True
             self._stop_all()
@@ -92,6 +94,8 @@ class Supervisor:
 
     def _code(self) -> int:
         codes = {slot.code or 0 for slot in self._slots}
+        if self._stopping:  # while a process still imports the application, the signal ends it, and nothing is lost
+            codes.discard(-signal.SIGTERM)
         if codes & {128 + signal.SIGTERM, 128 + signal.SIGINT}:
             return 128 + (self._stopping or signal.SIGTERM)
         for code in (USAGE, UNFINISHED):
@@ -160,6 +164,7 @@ def _health_of(number: int, slot: Slot) -> ProcessHealth:
     elif report is None:
         state = "connecting"
     else:
-        state = "stuck" if report.status.is_stuck else report.status.state
+        is_stuck = report.status.is_stuck or time.monotonic() - slot.heard > _SILENT
+        state = "stuck" if is_stuck else report.status.state
     listeners = [] if report is None else report.status.listeners
     return ProcessHealth(number=number, pid=slot.pid, restarts=slot.restarts, state=state, listeners=list(listeners))

@@ -3,6 +3,7 @@
 import importlib
 import logging
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -14,6 +15,7 @@ from jmsbridge.app import App
 from jmsbridge.cli.running import ERROR, USAGE
 from jmsbridge.cli.serve.loglines import log_to_stderr
 from jmsbridge.cli.serve.order import VARIABLE, Order, Report, module_and_attribute
+from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["load", "main", "serve"]
@@ -21,7 +23,7 @@ __all__ = ["load", "main", "serve"]
 log = logging.getLogger("jmsbridge.run")
 
 _EVERY = 1.0  # seconds between reports
-_DEPTHS_EVERY = 5  # reports, of which one asks the broker
+_DEPTHS_EVERY = 5.0
 
 
 def load(text: str) -> App:
@@ -49,10 +51,9 @@ def load(text: str) -> App:
 
 def _report(app: App, order: Order) -> None:
     """Report how it is doing, on a thread of its own; ends the application when nobody reads that any more."""
-    rest, count = threading.Event(), 0
+    rest = threading.Event()
     while True:
-        status = app.status(depths=order.asks_depths and count % _DEPTHS_EVERY == 0)
-        line = msgspec.json.encode(Report(status=status, grace=app.stop_timeout + app.close_timeout)) + b"\n"
+        line = msgspec.json.encode(Report(status=app.status(), grace=app.stop_timeout + app.close_timeout)) + b"\n"
         try:
             while line:
                 line = line[os.write(order.pipe, line) :]
@@ -60,8 +61,18 @@ def _report(app: App, order: Order) -> None:
             log.error("the process that started this one is gone")
             app.request_stop()
             return
-        count += 1
         rest.wait(_EVERY)
+
+
+def _ask_depths(app: App) -> None:
+    """Ask the broker, which may take long, for the depths that the reports then show; on a thread of its own."""
+    rest = threading.Event()
+    while True:
+        try:
+            app.status(depths=True)
+        except Exception:
+            log.exception("the depths are not known")
+        rest.wait(_DEPTHS_EVERY)
 
 
 def serve(order: Order) -> int:
@@ -71,9 +82,12 @@ def serve(order: Order) -> int:
         log_to_stderr(order.json_lines)
         if order.stop_timeout is not None:
             app.stop_timeout = order.stop_timeout
-        threading.Thread(target=_report, args=(app, order), name="jmsbridge-run-report", daemon=True).start()
+        start_thread("jmsbridge-run-report", lambda: _report(app, order))
+        if order.asks_depths:
+            start_thread("jmsbridge-run-depths", lambda: _ask_depths(app))
         return app.run(order.target, **order.given)
     except ConfigurationError as error:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends, and the exit code tells why
         log_to_stderr(order.json_lines)
         log.error("%s", error, exc_info=error.__cause__ if os.environ.get("JMSBRIDGE_DEBUG") else None)
         return USAGE

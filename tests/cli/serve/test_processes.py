@@ -2,13 +2,21 @@
 
 import os
 import queue
+import signal
+import socket
+import time
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from jmsbridge.cli.serve import processes
+from jmsbridge.cli.serve.health import Health, HealthServer
 from jmsbridge.cli.serve.order import Order, module_and_attribute
 from jmsbridge.cli.serve.processes import Slot
+from jmsbridge.cli.serve.reloading import Sources
+from jmsbridge.cli.serve.supervisor import Supervisor
+from jmsbridge.errors import ConfigurationError
 from tests.app.support import eventually
 from tools.laws.source import ROOT
 
@@ -44,6 +52,133 @@ def test_a_process_that_does_not_end_is_killed(
     assert slot.code == -9
     assert slot.due is None
     assert "worker 3 does not end, and is killed; its messages come again" in caplog.text
+
+
+ORPHANING = """
+import os, time
+if os.fork() == 0:
+    os.close(2)
+    time.sleep(15)
+    os._exit(0)
+os._exit(7)
+"""
+
+
+def test_an_end_is_noticed_although_a_child_of_the_process_lives(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The child has the pipe of the reports, too, so that this does not end."""
+    (tmp_path / "shop.py").write_text(ORPHANING, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    ended: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
+    slot = Slot(Order(app="shop:app", number=3, pipe=-1), ended)
+    slot.start()
+    assert ended.get(timeout=10) == ("ended", 3)
+    slot.end()
+    assert slot.code == 7
+
+
+SERVING = """
+from jmsbridge.app import App
+app = App("embedded:?broker=silent")
+
+@app.listener("orders")
+def on_order(text: str) -> None: ...
+"""
+
+
+def test_a_process_that_reports_no_more_is_stuck(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As one does whose listener keeps the interpreter to itself, in a regular expression for example."""
+    (tmp_path / "shop.py").write_text(SERVING, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    supervisor = Supervisor([Order(app="shop:app", number=0, pipe=-1)], None)
+    supervisor._start_due()
+    pid = supervisor._slots[0].pid
+    assert pid is not None
+    try:
+        eventually(lambda: supervisor.health().state == "connected", timeout=20)
+        os.kill(pid, signal.SIGSTOP)
+        monkeypatch.setattr("jmsbridge.cli.serve.supervisor._SILENT", 2)
+        eventually(lambda: not supervisor.health().is_live)
+        os.kill(pid, signal.SIGCONT)
+        eventually(lambda: supervisor.health().is_ready)
+    finally:
+        supervisor._kill_all()
+
+
+COUNTING = """
+import signal, time
+def count(number, frame):
+    with open("signals", "a") as file:
+        file.write("x")
+signal.signal(signal.SIGTERM, count)
+open("serving", "w").close()
+while True:
+    time.sleep(0.05)
+"""
+
+
+def test_a_second_change_does_not_hurry_the_processes_that_end_for_the_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.py").write_text(COUNTING, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    supervisor = Supervisor([Order(app="shop:app", number=0, pipe=-1)], Sources(tmp_path))
+    supervisor._start_due()
+    try:
+        eventually(lambda: (tmp_path / "serving").exists())
+        for name in ("first.py", "second.py"):
+            (tmp_path / name).write_text("", encoding="utf-8")
+            supervisor._look()
+            eventually(lambda: (tmp_path / "signals").exists())
+        time.sleep(0.3)  # sleep: a second signal would have come by now
+        assert (tmp_path / "signals").read_text(encoding="utf-8") == "x"
+    finally:
+        supervisor._kill_all()
+
+
+def test_a_client_that_says_nothing_does_not_keep_the_probes_waiting() -> None:
+    server = HealthServer("127.0.0.1", 0, _health)
+    try:
+        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/live", timeout=2) as answer:
+            assert answer.status == 200
+        for each in silent:
+            each.close()
+    finally:
+        server.close()
+
+
+def _health() -> Health:
+    return Health(state="connected", processes=[])
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    server = HealthServer("127.0.0.1", 0, _health)
+    try:
+        with pytest.raises(ConfigurationError, match=f"port {server.port} of 127"):
+            HealthServer("127.0.0.1", server.port, _health)
+    finally:
+        server.close()
+
+
+def _has_six() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not _has_six(), reason="needs IPv6")
+def test_the_health_is_told_over_ipv6() -> None:
+    server = HealthServer("::1", 0, _health)
+    try:
+        with urllib.request.urlopen(f"http://[::1]:{server.port}/live", timeout=5) as answer:
+            assert answer.status == 200
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,13 @@ def test_reload_serves_the_changed_source(tmp_path: Path, runs: list[Run]) -> No
     assert run.end() == 2
 
 
+def test_a_stop_while_the_application_is_imported_is_no_failure(tmp_path: Path, runs: list[Run]) -> None:
+    run = Run(tmp_path, application="import time\nopen('importing', 'w').close()\ntime.sleep(60)\n")
+    runs.append(run)
+    eventually(lambda: (tmp_path / "importing").exists(), 20)
+    assert run.end() == 0
+
+
 @pytest.mark.parametrize(
     ("app", "words"),
     [
