@@ -17,6 +17,7 @@ from jmsbridge.aio.pool import Call
 from jmsbridge.core.sending.tickets import NotNow
 from jmsbridge.core.session import SessionCore
 from jmsbridge.errors import IllegalStateException, JMSException
+from jmsbridge.spi import Channel
 
 __all__ = ["Line", "Queued"]
 
@@ -101,6 +102,7 @@ class Line:
         self._empty = asyncio.Event()  # set while nothing is in line
         self._empty.set()
         self._closed = False
+        self._channel: Channel | None = None  # over which the last send went
         self._owed: BaseException | None = None
         self._progress = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -249,8 +251,19 @@ class Line:
 
     def is_ready(self) -> bool:
         """Whether a send would go out now."""
+        return self.may_send() and not self.core.outgoing.ledger.is_full(0)
+
+    def may_send(self) -> bool:
+        """Whether there is a channel, no pause, and no send over an earlier channel that may come again, and first."""
         outgoing = self.core.outgoing
-        return outgoing.channel.now is not None and not outgoing.throttle.is_active and not outgoing.ledger.is_full(0)
+        channel = outgoing.channel.now
+        if channel is None or outgoing.throttle.is_active:
+            return False
+        if channel is not self._channel:
+            if not outgoing.ledger.is_idle:
+                return False
+            self._channel = channel
+        return True
 
     def _has_channel(self) -> bool:
         channel = self.core.outgoing.channel

@@ -61,7 +61,7 @@ class Send(Awaited):
         """Hand it over; NotNow if that would have to wait."""
         core = self._line.core
         outgoing = core.outgoing
-        if outgoing.channel.now is None or outgoing.throttle.is_active:
+        if not self._line.may_send():
             outgoing.channel.check_up()
             raise NotNow
         send: Any = self._producer.send

@@ -169,21 +169,27 @@ async def test_sends_of_a_transaction_wait_for_its_commit(target: str) -> None:
 
 
 @looped
-async def test_what_comes_again_goes_before_later_sends(backend: ScriptedBackend) -> None:
-    """Also if the loop hears of the lost link only when the next one is there."""
-    connection = await opened("scripted:")
+async def test_what_comes_again_goes_before_later_sends(
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the answers of the lost link come only when the next one is there."""
+    connection = await opened("scripted:", resend=True)
     session = await connection.create_session()
     producer = await session.create_producer(QUEUE)
     backend.script.keep("send")
     first = asyncio.create_task(producer.send("first"))
     await soon()
     backend.script.answer_inline("send")
+    executor = session._core.outgoing.ledger.executor
     lost = backend.link
-    lost.cut()
-    channel = session._sync._core.outgoing.channel
-    while backend.link is lost or channel.now is None:
-        time.sleep(0.002)  # sleep: the loop stands still until the next link is there
-    second = asyncio.create_task(producer.send("second"))
+    with monkeypatch.context() as late:
+        late.setattr(executor, "wake", lambda: None)
+        lost.cut()
+        second = asyncio.create_task(producer.send("second"))
+        await eventually(lambda: backend.link is not lost and session._core.outgoing.channel.now is not None)
+        await soon()
+        assert backend.accepted == []
+    executor.wake()
     await asyncio.gather(first, second)
     assert [envelope.body for envelope in backend.accepted] == ["first", "second"]
     await connection.close()
