@@ -3,6 +3,7 @@
 A method of the other domain raises IllegalState before it checks its arguments (rules DF-2, DF-3).
 """
 
+import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Never, NoReturn, overload
@@ -19,6 +20,7 @@ from jmsbridge.factory import ConnectionFactory
 from jmsbridge.message import Message, message_for_body
 from jmsbridge.modes import chosen_mode
 from jmsbridge.producer import MessageProducer
+from jmsbridge.replies import GivenUp
 from jmsbridge.sending import Sendable
 from jmsbridge.session import Session
 from jmsbridge.strict import Strict
@@ -189,18 +191,20 @@ class TopicConnectionFactory(ConnectionFactory):
 class _Requestor(Closing, Strict):
     """Sends a request with a temporary reply destination and waits for the first reply (section 9.2.3)."""
 
-    __slots__ = ("_consumer", "_producer", "_reply_to", "_session")
+    __slots__ = ("_consumer", "_given_up", "_producer", "_reply_to", "_session")
 
     def __init__(self, session: Session, destination: Queue | Topic, reply_to: TemporaryQueue | TemporaryTopic) -> None:
         self._session = session
         self._reply_to = reply_to
         self._producer = session.create_producer(destination)
         self._consumer = session.create_consumer(reply_to)
+        self._given_up = GivenUp()
 
     def request(self, message: Sendable, *wrong: Never, timeout: float | timedelta | None = None) -> Message | None:
         """Send and wait for the reply: for ever, as specified, unless ``timeout`` (seconds) is given.
 
-        ``message`` may be a plain body. None after the timeout, or when the session is closed.
+        ``message`` may be a plain body. None after the timeout, or when the session is closed. A reply that comes after
+        the timeout, with the id or the correlation id of its request as its correlation id, is dropped by a later call.
         """
         if wrong:
             arguments.refuse_positional_timeout("request(message, {})", wrong)
@@ -209,8 +213,14 @@ class _Requestor(Closing, Strict):
             message_for_body(message) if body else message
         )  # messages of other providers have this setter, too
         asking.jms_reply_to = self._reply_to
+        deadline = None if timeout is None else time.monotonic() + arguments.seconds(timeout)
         self._producer.send(asking)
-        return self._consumer.receive(timeout=timeout)
+        reply = self._consumer.receive(timeout=timeout)
+        while reply is not None and self._given_up.has(reply, asking):
+            reply = self._consumer.receive(timeout=deadline and max(0.0, deadline - time.monotonic()))
+        if reply is None:
+            self._given_up.add(asking)
+        return reply
 
     def close(self) -> None:
         """Close the session, then delete the temporary destination."""

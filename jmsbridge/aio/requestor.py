@@ -1,6 +1,5 @@
 """Request and reply over a temporary destination (Jakarta Messaging 3.1 section 9.2.3)."""
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +10,11 @@ from jmsbridge.aio.session import Session
 from jmsbridge.destinations import Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import IllegalStateException, InvalidDestinationException
 from jmsbridge.message import Message, message_for_body
+from jmsbridge.replies import GivenUp
 from jmsbridge.sending import Sendable
 from jmsbridge.strict import Strict
 
 __all__ = ["Requestor", "queue_requestor", "topic_requestor"]
-
-_MOST = 1000
 
 
 class Requestor(AsyncClosing, Strict):
@@ -35,7 +33,7 @@ class Requestor(AsyncClosing, Strict):
         self._producer = producer
         self._consumer = consumer
         self._reply_to = reply_to
-        self._given_up: deque[str | None] = deque(maxlen=_MOST)  # ids of requests whose replies may still come
+        self._given_up = GivenUp()
 
     async def request(self, message: Sendable) -> Message | None:
         """Send and wait for the reply; a time-out is ``asyncio.timeout``. None when the session is closed.
@@ -51,17 +49,12 @@ class Requestor(AsyncClosing, Strict):
         try:
             await self._producer.send(asking)
             reply = await self._consumer.receive()
-            while reply is not None and self._is_late(reply, asking):
+            while reply is not None and self._given_up.has(reply, asking):
                 reply = await self._consumer.receive()
         except BaseException:
-            ids = asking.jms_message_id, asking.jms_correlation_id
-            self._given_up.extend(each for each in ids if each is not None)
+            self._given_up.add(asking)
             raise
         return reply
-
-    def _is_late(self, reply: Message, asking: Message) -> bool:
-        answered = reply.jms_correlation_id
-        return answered in self._given_up and answered != asking.jms_correlation_id
 
     async def close(self) -> None:
         """Close the session, then delete the temporary destination."""
