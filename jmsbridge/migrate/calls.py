@@ -32,6 +32,7 @@ class Calls:
         self._unit = unit
         self._scopes: list[dict[str, str]] = []
         self._named: list[dict[str, str]] = []  # destinations of variables, where a literal says them
+        self._bounds: list[dict[str, str]] = []  # of type variables
         self._classes: list[JavaClass] = []
         self._types: dict[int, str] = {}
         self._sender: Job | None = None
@@ -88,7 +89,9 @@ class Calls:
         outer = self._sender
         self._sender = None
         self._classes.append(found)
+        self._bounds.append(_bounds(node))
         self._scoped(dict(found.fields), node)
+        self._bounds.pop()
         self._classes.pop()
         self._sender = outer
 
@@ -97,7 +100,9 @@ class Calls:
         owner = self._classes[-1].name if self._classes else ""
         job = Job("sender", self._unit.path, line_of_name(node), owner, text(node.child_by_field_name("name")))
         self._sender = job
+        self._bounds.append(_bounds(node))
         self._scoped({}, node)
+        self._bounds.pop()
         self._sender = outer
         if job.sends:
             self.jobs.append(job)
@@ -111,6 +116,9 @@ class Calls:
         for name, kind in declared(node):
             value = self._initial(node, name)
             known = self._resolve(kind) if simple(kind) != "var" else self.type_of(value)
+            if node.type == "resource" and method_of(known, "close", ()):
+                written = f"try ({known} {name} = …)"
+                self.findings.append(Finding(self._unit.path, line(node), "call", written, f"with … as {name}:"))
             if self._scopes:
                 self._scopes[-1][name] = known
                 destination = self._destination(value) or (
@@ -174,8 +182,9 @@ class Calls:
 
     def _resolve(self, kind: Node | None) -> str:
         if kind is not None and kind.type == "array_type":
-            return ""
+            return f"{self._resolve(kind.child_by_field_name('element'))}[]"
         name = simple(kind)
+        name = next((bounds[name] for bounds in reversed(self._bounds) if name in bounds), name)
         return "String" if name == "String" else self._index.resolve(name, self._unit.names)
 
     def type_of(self, node: Node | None) -> str:
@@ -198,6 +207,8 @@ class Calls:
             return self._resolve(node.child_by_field_name("type"))
         if node.type == "field_access":
             return self._field(node)
+        if node.type == "array_access":
+            return self.type_of(node.child_by_field_name("array")).removesuffix("[]")
         if node.type == "this":
             return self._here()
         if node.type == "binary_expression":  # of which only the joining of texts matters
@@ -339,6 +350,17 @@ class Calls:
             return self._target_of(arguments[0])
         receiver = node.child_by_field_name("object")
         return None if receiver is None or wanted else self._target_of(receiver)
+
+
+def _bounds(declaration: Node) -> dict[str, str]:
+    """The type variables of a class or method, with what they extend."""
+    found = {}
+    for each in children(declaration, "type_parameters"):
+        for parameter in children(each, "type_parameter"):
+            names, bound = children(parameter, "type_identifier", "identifier"), children(parameter, "type_bound")
+            if names and bound:
+                found[text(names[0])] = simple(children(bound[0])[0])
+    return found
 
 
 _CREATED = {

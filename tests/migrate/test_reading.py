@@ -70,6 +70,7 @@ def test_the_simplified_api_and_injection() -> None:
     assert (14, "@Inject JMSContext") in _found(project)
     assert (18, "@Resource Topic") in _found(project)
     assert (26, "JMSProducer.send(Destination, String)") in _found(project)
+    assert (30, "try (JMSConsumer consumer = …)") in _found(project)
     assert _python(project, "@JMSDestinationDefinition") == 'Topic("prices")'
     assert _python(project, "JMSProducer.setDeliveryDelay") == "set_delivery_delay(…), in seconds"
     assert _python(project, "JMSConsumer.receiveBody") == "receive_body(…, timeout=…), in seconds"
@@ -137,6 +138,8 @@ def test_links_hidden_folders_and_results_of_builds_are_left_out(tmp_path: Path)
         ("void a(jakarta.jms.Session s) { s.recover(); }", "recover()"),
         ("class Inner extends Inherits {} abstract class Inherits implements Session { void a() { run(); } }", "run()"),
         ("void a() { try { b(); } catch (JMSSecurityException e) { e.getErrorCode(); } }", "getErrorCode()"),
+        ("<M extends Message> void a(M m) throws Exception { m.getJMSType(); }", "getJMSType()"),
+        ("void a(Message[] m) throws Exception { m[0].getJMSType(); }", "getJMSType()"),
         ("void a(XASession s) { s.getXAResource(); }", "getXAResource(…)"),
     ],
 )

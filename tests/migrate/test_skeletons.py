@@ -17,14 +17,7 @@ from tools.laws.source import ROOT
 
 SOURCES = Path(__file__).parent / "sources"
 
-
-def _modules(name: str) -> dict[str, str]:
-    return skeletons(read_project(SOURCES / name))
-
-
-def test_listeners_of_spring() -> None:
-    assert _modules("spring") == {
-        "listeners.py": '''"""From Listeners.java, by `jmsbridge migrate`: a start, to be filled in by hand."""
+LISTENERS = '''"""From Listeners.java, by `jmsbridge migrate`: a start, to be filled in by hand."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -64,7 +57,14 @@ def check(order: Order) -> Order:  # Listeners.java:33
 def ask(template: Template, value: Any) -> None:  # Listeners.java:37
     template.send('questions', value)  # Listeners.java:38
 '''
-    }
+
+
+def _modules(name: str) -> dict[str, str]:
+    return skeletons(read_project(SOURCES / name))
+
+
+def test_listeners_of_spring() -> None:
+    assert _modules("spring") == {"listeners.py": LISTENERS}
 
 
 def test_senders_of_plain_jms_have_the_destinations_of_the_sources() -> None:
