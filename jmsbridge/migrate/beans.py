@@ -210,12 +210,14 @@ def _concurrency(given: str | None) -> object:
 
 
 def _parameter(node: Node) -> tuple[str, str, str | None]:
-    header = next((values for name, values in annotations(node) if name == "Header"), None)
+    marks = dict(annotations(node))
+    header = marks.get("Header")
     name = text(node.child_by_field_name("name"))
     called = None
     if header is not None:
         called = value_of(header.get("value") or header.get("name")) or name
-    return name, text(node.child_by_field_name("type")), called
+    # All headers together are those of the message.
+    return name, "Message" if "Headers" in marks else text(node.child_by_field_name("type")), called
 
 
 def _on_message(node: Node) -> Node | None:

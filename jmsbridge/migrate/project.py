@@ -69,7 +69,7 @@ def _sources(root: Path, project: Project) -> Iterator[Path]:
             found = Path(folder, name)
             if name in _CONFIGURATION:
                 project.configuration.append(_shown(found, root))
-            elif name.endswith(".java") and not found.is_symlink():
+            elif name.endswith(".java") and found.is_file() and not found.is_symlink():
                 yield found
 
 

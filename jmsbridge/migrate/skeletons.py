@@ -28,6 +28,10 @@ _TYPES = {
 }
 _IN_PROPERTIES = ("str", "int", "float", "bool")
 _UNKNOWN = "DESTINATION"
+_TAKEN = frozenset(
+    {"app", "dataclass", "Annotated", "Any", "App", "Property", "Session", "Template", *INTERFACES, *_TYPES.values()}
+)
+"""Names that a module may need for itself."""
 
 
 def skeletons(project: Project) -> dict[str, str]:
@@ -55,7 +59,7 @@ class _Module:
         self._project = project
         self._file = file
         self._jobs = sorted(jobs, key=lambda job: (job.line, job.kind))
-        self._names = {"app", "Template", "Any", "Message"}
+        self._names = set(_TAKEN)
         self._imports: dict[str, set[str]] = {}
         self._classes: dict[str, str] = {}
 
@@ -181,7 +185,7 @@ def _written(node: Node) -> str:
 
 
 def _fits(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__") and name not in _TAKEN
 
 
 def _python_name(java: str) -> str:

@@ -113,6 +113,8 @@ def test_a_listener_that_is_not_written_yet_loses_no_message() -> None:
         ("void getURLOf(String s) {}", "def get_url_of(s: str) -> None:"),
         ("void lambda(java.util.Map<String, Object> class_) {}", "def lambda_(class_: dict[str, Any]) -> None:"),
         ("String $x(Object any) { return null; }", "def _x(any: Message) -> str:"),
+        ("void a(Session session, @Headers java.util.Map<String, Object> all) {}",
+         "def a(session: Session, all: Message) -> None:"),
         ("byte[] a(byte[] b, @Header(\"n\") Integer n) { return b; }",
          "def a(b: bytes, n: Annotated[int, Property('n')]) -> bytes:"),
     ],
