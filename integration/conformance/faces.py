@@ -11,11 +11,11 @@ from integration.conformance import machine, texts, threads
 from integration.conformance.errors import Errors
 from integration.conformance.foreign import Foreign
 from integration.conformance.listeners import Listeners
-from integration.conformance.rows import Row, rows
+from integration.conformance.rows import action
 from integration.conformance.sequences import Sequences
-from integration.conformance.table.interfaces import INTERFACES
 from integration.conformance.values import Converter, Values
 from jmsbridge import Connection, JMSContext
+from jmsbridge.java_api import INTERFACES, Row, rows
 
 __all__ = ["Faces", "Handler", "signature"]
 
@@ -26,7 +26,7 @@ class _Bound:
     def __init__(self, faces: "Faces", row: Row, checked: bool) -> None:
         self._takes = [faces.converter(name).to_python for name in row.takes]
         self._returns = None if row.returns == "self" else faces.converter(row.returns).to_java
-        self._action = row.action(faces)
+        self._action = action(row, faces)
         self.checked = checked
 
     def call(self, proxy: Any, target: Any, arguments: Any) -> Any:

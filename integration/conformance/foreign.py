@@ -5,9 +5,8 @@ from typing import Any
 
 import jpype
 
-from integration.conformance.rows import Row, rows
-from integration.conformance.table.interfaces import INTERFACES
 from integration.conformance.threads import Held
+from jmsbridge.java_api import INTERFACES, Row, rows
 
 __all__ = ["Foreign"]
 

@@ -14,7 +14,7 @@ from integration.conformance import machine
 from integration.conformance.faces import Faces, signature
 from integration.conformance.jars import classpath
 from integration.conformance.run import listed
-from integration.conformance.table.interfaces import INTERFACES, LEFT_OUT
+from jmsbridge.java_api import INTERFACES, LEFT_OUT, PARENTS
 
 __all__ = ["compare", "main"]
 
@@ -36,6 +36,9 @@ def compare(api: str, jars: list[Path]) -> dict[str, Any]:
             if methods and name not in _CALLED:
                 found["left out"].append(name)
             continue
+        extended = {str(each.getSimpleName()) for each in kind.getInterfaces()} & INTERFACES.keys()
+        if extended != set(PARENTS.get(name, ())):
+            found["wrong"].append(f"{name}: extends {sorted(extended)}")
         lines = faces.table(kind)
         found["methods"] += len(methods)
         found["missing"] += [f"{name}.{each}" for each in methods if each not in lines]

@@ -14,6 +14,7 @@ from jmsbridge.cli.dlq import dlq
 from jmsbridge.cli.doctor import doctor
 from jmsbridge.cli.files import export, load
 from jmsbridge.cli.importing import import_configuration
+from jmsbridge.cli.migrating import migrate
 from jmsbridge.cli.moving import move
 from jmsbridge.cli.receive import browse, receive
 from jmsbridge.cli.running import ERROR, complain, guarded
@@ -43,6 +44,7 @@ _PANELS: dict[str, dict[str, Callable[..., int]]] = {
         "bench": bench,
         "backends": backends,
         "import": import_configuration,
+        "migrate": migrate,
     },
 }
 for _panel, _commands in _PANELS.items():

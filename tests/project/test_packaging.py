@@ -103,12 +103,12 @@ def test_every_backend_has_its_entry_point() -> None:
 def test_every_scheme_has_the_extra_that_its_hint_names() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     assert extras["brokers"] == [f"jmsbridge[{','.join(sorted(set(EXTRAS.values())))}]"]
-    assert extras["all"] == ["jmsbridge[brokers,otel,spark]"]
+    assert extras["all"] == ["jmsbridge[brokers,migrate,otel,spark]"]
     assert set(EXTRAS) <= set(PROJECT["project"]["entry-points"]["jmsbridge.backends"])
 
 
 def test_no_extra_is_empty() -> None:
-    for_users = {*EXTRAS.values(), "brokers", "otel", "spark", "all"}
+    for_users = {*EXTRAS.values(), "brokers", "migrate", "otel", "spark", "all"}
     for_development = {"bench", "testing", "dev"}
     assert set(PROJECT["project"]["optional-dependencies"]) == for_users | for_development
 

@@ -11,7 +11,14 @@ __all__ = ["LAYERS", "Graph", "check"]
 
 LAYERS = (
     ("jmsbridge.errors",),
-    ("jmsbridge.values", "jmsbridge.codecs", "jmsbridge.strict", "jmsbridge.syntax", "jmsbridge.done"),
+    (
+        "jmsbridge.values",
+        "jmsbridge.codecs",
+        "jmsbridge.strict",
+        "jmsbridge.syntax",
+        "jmsbridge.done",
+        "jmsbridge.java_api",
+    ),
     ("jmsbridge.spi",),
     ("jmsbridge.selectors", "jmsbridge.transport", "jmsbridge.destinations"),
     ("jmsbridge.messages", "jmsbridge.message"),
@@ -30,6 +37,7 @@ LAYERS = (
     ("jmsbridge.aio",),
     ("jmsbridge.documents",),
     ("jmsbridge.app",),
+    ("jmsbridge.migrate",),
     ("jmsbridge.cli", "jmsbridge.demo", "jmsbridge.spark", "jmsbridge.testing"),
 )
 """Lowest first; the longest matching prefix of a module's name decides."""

@@ -1,6 +1,6 @@
 """The simplified API (sections 2.8, 7.2 and 8.1)."""
 
-from integration.conformance.table.connections import CREATING, NAMING
+from jmsbridge.java_api.connections import CREATING, NAMING
 
 __all__ = ["SIMPLIFIED"]
 

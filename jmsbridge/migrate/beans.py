@@ -1,0 +1,237 @@
+"""Annotations: Spring's listeners, message-driven beans, injected contexts, definitions of destinations."""
+
+from collections.abc import Iterator, Mapping
+
+from tree_sitter import Node
+
+from jmsbridge.migrate.features import of_selector, of_subscription
+from jmsbridge.migrate.findings import Finding, Job, Kind
+from jmsbridge.migrate.index import Index, JavaClass, Unit
+from jmsbridge.migrate.syntax import annotations, children, line, line_of_name, simple, text, value_of, walk
+
+__all__ = ["Beans"]
+
+_SPRING = ("org.springframework.jms.", "org.springframework.messaging.")
+_JAKARTA = ("javax.", "jakarta.")
+_INJECTIONS = ("Inject", "Resource", "JMSConnectionFactory", "Autowired")
+_DEFINITIONS = ("JMSDestinationDefinition", "JMSConnectionFactoryDefinition")
+
+
+class Beans:
+    """The annotations of one file; ``findings`` and ``jobs`` have what was found."""
+
+    def __init__(self, index: Index, unit: Unit) -> None:
+        self._index = index
+        self._unit = unit
+        self.findings: list[Finding] = []
+        self.jobs: list[Job] = []
+
+    def walk(self) -> None:
+        """Look at every declaration of the file."""
+        for node in walk(self._unit.root):
+            if node.type == "method_declaration":
+                self._listener_method(node)
+            elif node.type == "class_declaration":
+                self._bean(node)
+            elif node.type == "field_declaration":
+                self._injection(node)
+
+    def _is(self, name: str, packages: tuple[str, ...]) -> bool:
+        return self._unit.names.may_be_from(name, packages)
+
+    # ---- Spring
+
+    def _listener_method(self, node: Node) -> None:
+        found = [pair for pair in _all(node, "JmsListeners") if pair[0] == "JmsListener"]
+        if not found or not (self._is("JmsListener", _SPRING) or self._is("JmsListeners", _SPRING)):
+            return
+        send_to = next((value_of(values.get("value")) for name, values in annotations(node) if name == "SendTo"), None)
+        for _, values in found:
+            job = self._job(node, values, send_to)
+            self.jobs.append(job)
+            features = _listener_features(job)
+            if job.returns != "void":
+                features += ("transactions", "send_transactions")
+            java = f"@JmsListener({_written(values)})"
+            self._add(node, "annotation", java, _decorator(job), features)
+
+    def _job(self, node: Node, values: Mapping[str, Node], send_to: str | None) -> Job:
+        settings: dict[str, object] = {}
+        concurrency = _concurrency(value_of(values.get("concurrency")))
+        if concurrency is not None:
+            settings["concurrency"] = concurrency
+        for name in ("selector", "subscription"):
+            if (value := value_of(values.get(name))) is not None:
+                settings[name] = value
+        if send_to is not None:
+            settings["send_to"] = send_to
+        destination = value_of(values.get("destination"))
+        if destination is not None and "subscription" in settings:
+            destination = f"topic:{destination}"
+        made = self._made(node, destination, settings)
+        made.returns = text(node.child_by_field_name("type")) or "void"
+        made.takes = [_parameter(each) for each in children(node.child_by_field_name("parameters"), "formal_parameter")]
+        return made
+
+    def _made(self, method: Node, destination: str | None, settings: dict[str, object]) -> Job:
+        owner = method.parent
+        while owner is not None and owner.type != "class_declaration":
+            owner = owner.parent
+        name = text(owner.child_by_field_name("name")) if owner is not None else ""
+        called = text(method.child_by_field_name("name"))
+        return Job("listener", self._unit.path, line_of_name(method), name, called, destination, settings)
+
+    # ---- message-driven beans, listeners of the API
+
+    def _bean(self, node: Node) -> None:
+        values = dict(_all(node, "JMSDestinationDefinitions", "JMSConnectionFactoryDefinitions"))
+        for name, given in _all(node, "JMSDestinationDefinitions", "JMSConnectionFactoryDefinitions"):
+            if name in _DEFINITIONS and self._is(name, _JAKARTA):
+                self._definition(node, name, given)
+        found = self._index.of_node.get((self._unit.path, node.start_byte))
+        method = _on_message(node)
+        if found is None or method is None or not self._listens(found):
+            return
+        driven = values.get("MessageDriven") if self._is("MessageDriven", _JAKARTA) else None
+        job = self._driven(node, method, driven or {})
+        self.jobs.append(job)
+        java = (
+            f"@MessageDriven({', '.join(f'{k}={v}' for k, v in _config(driven).items())})" if driven is not None else ""
+        )
+        java = java or f"class {found.name} implements MessageListener"
+        features = _listener_features(job)
+        if driven is not None:
+            features = (*features, "transactions", "send_transactions")
+        where = node if driven is None else node.child_by_field_name("name") or node
+        self._found(where, "class" if driven is None else "annotation", java, _decorator(job), features)
+
+    def _listens(self, found: JavaClass) -> bool:
+        kinds = self._index.lineage(f"project:{found.name}", self._unit)
+        return any(each in ("MessageListener", "SessionAwareMessageListener") for each in kinds)
+
+    def _driven(self, node: Node, method: Node, values: Mapping[str, Node]) -> Job:
+        config = _config(values)
+        destination = config.get("destinationLookup") or config.get("destination") or value_of(values.get("mappedName"))
+        settings: dict[str, object] = {}
+        if "messageSelector" in config:
+            settings["selector"] = config["messageSelector"]
+        if destination is not None and config.get("destinationType", "").endswith("Topic"):
+            destination = f"topic:{destination}"
+            if config.get("subscriptionDurability", "").lower() == "durable":
+                settings["subscription"] = config.get("subscriptionName") or text(node.child_by_field_name("name"))
+                settings["shared"] = False
+        if values:
+            settings["transacted"] = True  # the container's default
+        job = self._made(method, destination, settings)
+        job.takes = [("message", "Message", None)]
+        return job
+
+    def _definition(self, node: Node, name: str, values: Mapping[str, Node]) -> None:
+        called = value_of(values.get("destinationName")) or value_of(values.get("name")) or "…"
+        kind = "Topic" if "Topic" in (value_of(values.get("interfaceName")) or "") else "Queue"
+        python = f'{kind}("{called}")' if name == "JMSDestinationDefinition" else "a profile in jmsbridge.toml"
+        self._add(node, "annotation", f"@{name}({_written(values)})", python)
+
+    # ---- injection
+
+    def _injection(self, node: Node) -> None:
+        kind = self._index.resolve(simple(node.child_by_field_name("type")), self._unit.names)
+        names = dict(annotations(node))
+        wanted = next((each for each in _INJECTIONS if each in names), None)
+        python = _INJECTED.get(kind)
+        if wanted is None or python is None:
+            return
+        declared = text(node.child_by_field_name("type"))
+        self._add(node, "injection", f"@{wanted} {declared}", python)
+
+    def _add(self, node: Node, kind: Kind, java: str, python: str, features: tuple[str, ...] = ()) -> None:
+        self._found(node.child_by_field_name("name") or node, kind, java, python, features)
+
+    def _found(self, node: Node, kind: Kind, java: str, python: str, features: tuple[str, ...]) -> None:
+        needed = tuple(dict.fromkeys(features))
+        self.findings.append(Finding(self._unit.path, line(node), kind, java, python, needed))
+
+
+_INJECTED = {
+    "JMSContext": "with jmsbridge.context(target) as context: …",
+    "ConnectionFactory": "ConnectionFactory(target)",
+    "QueueConnectionFactory": "jmsbridge.domain.QueueConnectionFactory(target)",
+    "TopicConnectionFactory": "jmsbridge.domain.TopicConnectionFactory(target)",
+    "Queue": "Queue(name)",
+    "Topic": "Topic(name)",
+    "Destination": "Queue(name) or Topic(name)",
+    "JmsTemplate": "Template(target)",
+    "JmsMessagingTemplate": "Template(target)",
+    "JmsClient": "Template(target)",
+}
+
+
+def _all(node: Node, *containers: str) -> Iterator[tuple[str, dict[str, Node]]]:
+    """The annotations of a declaration, those inside of these containers included."""
+    for name, values in annotations(node):
+        yield name, values
+        if name in containers and "value" in values:
+            for each in walk(values["value"]):
+                if each.type == "annotation":
+                    yield text(each.child_by_field_name("name")).rpartition(".")[2], _pairs(each)
+
+
+def _pairs(annotation: Node) -> dict[str, Node]:
+    pairs = children(annotation.child_by_field_name("arguments"), "element_value_pair")
+    found = ((text(each.child_by_field_name("key")), each.child_by_field_name("value")) for each in pairs)
+    return {name: value for name, value in found if value is not None}
+
+
+def _config(values: Mapping[str, Node] | None) -> dict[str, str]:
+    """The properties of ``activationConfig``."""
+    found: dict[str, str] = {}
+    given = (values or {}).get("activationConfig")
+    for each in walk(given) if given is not None else ():
+        if each.type == "annotation":
+            pair = _pairs(each)
+            name, value = value_of(pair.get("propertyName")), value_of(pair.get("propertyValue"))
+            if name is not None and value is not None:
+                found[name] = value
+    return found
+
+
+def _written(values: Mapping[str, Node]) -> str:
+    return ", ".join(f"{name} = {' '.join(text(value).split())}" for name, value in values.items())
+
+
+def _concurrency(given: str | None) -> object:
+    """``"3-10"`` as a pair, ``"4"`` as one number of consumers; Spring counts from one if there is one number."""
+    least, dash, most = (given or "").partition("-")
+    if not (least.strip().isdigit() and (most.strip().isdigit() or not dash)):
+        return None
+    if not dash:
+        return int(least) if int(least) > 0 else None
+    return (int(least), int(most)) if 0 < int(least) < int(most) else None
+
+
+def _parameter(node: Node) -> tuple[str, str, str | None]:
+    marks = dict(annotations(node))
+    header = marks.get("Header")
+    name = text(node.child_by_field_name("name"))
+    called = None
+    if header is not None:
+        called = value_of(header.get("value") or header.get("name")) or name
+    # All headers together are those of the message.
+    return name, "Message" if "Headers" in marks else text(node.child_by_field_name("type")), called
+
+
+def _on_message(node: Node) -> Node | None:
+    methods = children(node.child_by_field_name("body"), "method_declaration")
+    return next((each for each in methods if text(each.child_by_field_name("name")) == "onMessage"), None)
+
+
+def _listener_features(job: Job) -> tuple[str, ...]:
+    kind = "Topic" if (job.destination or "").startswith("topic:") else "Queue" if job.destination else ""
+    selector = of_selector(kind) if "selector" in job.settings else ()
+    durable = "subscription" in job.settings
+    return (*selector, *of_subscription(durable, job.settings.get("shared", durable) is True))
+
+
+def _decorator(job: Job) -> str:
+    settings = "".join(f", {name}={value!r}" for name, value in job.settings.items())
+    return f"@app.listener({job.destination!r}{settings})" if job.destination else f"@app.listener(…{settings})"

@@ -1,0 +1,146 @@
+"""The classes of the project: their fields, methods and parents, so that calls in one file know those of another."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from jmsbridge.migrate.names import Names
+from jmsbridge.migrate.syntax import TYPES, children, simple, text, walk
+
+__all__ = ["Index", "JavaClass", "JavaMethod", "Unit", "declared"]
+
+
+@dataclass
+class Unit:
+    """One file: its path as it is shown, its tree, its package and imports."""
+
+    path: str
+    root: Node
+    package: str
+    names: Names
+
+
+@dataclass(frozen=True)
+class JavaMethod:
+    """A method of the project: its name, how many parameters it takes, and the type that it returns."""
+
+    name: str
+    takes: int
+    returns: str
+
+
+@dataclass
+class JavaClass:
+    """A class of the project. Types are names as ``Index.resolve`` returns them."""
+
+    name: str
+    unit: Unit
+    node: Node
+    outer: "JavaClass | None"
+    parents: list[str] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
+    methods: list[JavaMethod] = field(default_factory=list)
+
+
+class Index:
+    """All classes of the project by simple name. A type is the name of a class of the API, or ``project:NAME``."""
+
+    def __init__(self, units: list[Unit]) -> None:
+        self.classes: dict[str, list[JavaClass]] = {}
+        self.of_node: dict[tuple[str, int], JavaClass] = {}
+        for unit in units:
+            unit.names.own = frozenset(text(each.child_by_field_name("name")) for each in _declarations(unit.root))
+        packages: dict[str, set[str]] = {}
+        for unit in units:
+            packages.setdefault(unit.package, set()).update(unit.names.own)
+        for unit in units:
+            unit.names.own = frozenset(packages[unit.package])
+            for declaration in _declarations(unit.root):
+                self._add(declaration, unit)
+        for found in self.of_node.values():
+            self._fill(found)
+
+    def _add(self, node: Node, unit: Unit) -> None:
+        above = node.parent
+        while above is not None and above.type not in TYPES:
+            above = above.parent
+        outer = None if above is None else self.of_node.get((unit.path, above.start_byte))
+        made = JavaClass(text(node.child_by_field_name("name")), unit, node, outer)
+        self.classes.setdefault(made.name, []).append(made)
+        self.of_node[unit.path, node.start_byte] = made
+
+    def _fill(self, found: JavaClass) -> None:
+        names = found.unit.names
+        found.parents = [resolved for each in _parents(found.node) if (resolved := self.resolve(simple(each), names))]
+        for parameter in children(found.node.child_by_field_name("parameters"), "formal_parameter"):  # of a record
+            for name, kind in declared(parameter):
+                found.fields[name] = self.resolve(simple(kind), names)
+        for member in _members(found.node):
+            if member.type == "field_declaration":
+                for name, kind in declared(member):
+                    found.fields[name] = self.resolve(simple(kind), names)
+            elif member.type == "method_declaration":
+                takes = len(children(member.child_by_field_name("parameters"), "formal_parameter", "spread_parameter"))
+                returns = self.resolve(simple(member.child_by_field_name("type")), names)
+                found.methods.append(JavaMethod(text(member.child_by_field_name("name")), takes, returns))
+
+    def resolve(self, name: str, names: Names) -> str:
+        """What a type name means in a file; empty for a class that nothing is known of."""
+        known = names.of(name)
+        if known:
+            return known
+        last = name.rpartition(".")[2]
+        return f"project:{last}" if last in self.classes else ""
+
+    def project_class(self, kind: str, near: Unit) -> JavaClass | None:
+        """The class of the project that a type is, in the package of ``near`` if there are several."""
+        found = self.classes.get(kind.removeprefix("project:"), []) if kind.startswith("project:") else []
+        imported = near.names.imported(kind.removeprefix("project:")).rpartition(".")[0]
+        wanted = imported or near.package
+        return next((each for each in found if each.unit.package == wanted), found[0] if found else None)
+
+    def lineage(self, kind: str, near: Unit) -> Iterator[JavaClass | str]:
+        """The class and what it extends, nearest first: classes of the project, and names of the API."""
+        todo, seen = [kind], set()
+        while todo:
+            each = todo.pop(0)
+            if each in seen or not each:
+                continue
+            seen.add(each)
+            found = self.project_class(each, near)
+            if found is None:
+                yield each
+            else:
+                yield found
+                todo += found.parents
+
+
+def declared(node: Node) -> Iterator[tuple[str, Node | None]]:
+    """The names that a declaration of fields, variables, parameters or resources declares, with their type."""
+    kind = node.child_by_field_name("type")
+    if node.type == "spread_parameter":  # an array, of which nothing is called
+        return
+    name = node.child_by_field_name("name")
+    if name is not None:
+        yield text(name), kind
+    for each in children(node, "variable_declarator"):
+        yield text(each.child_by_field_name("name")), None if each.child_by_field_name("dimensions") else kind
+
+
+def _declarations(root: Node) -> Iterator[Node]:
+    return (each for each in walk(root) if each.type in TYPES)
+
+
+def _members(node: Node) -> Iterator[Node]:
+    for body in children(node.child_by_field_name("body")):
+        if body.type == "enum_body_declarations":
+            yield from children(body)
+        else:
+            yield body
+
+
+def _parents(node: Node) -> Iterator[Node]:
+    for each in children(node, "superclass", "super_interfaces", "extends_interfaces"):
+        for inner in children(each):
+            yield from children(inner) if inner.type == "type_list" else [inner]

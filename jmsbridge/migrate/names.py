@@ -1,0 +1,101 @@
+"""What the name of a type means in one file: a class of the messaging API, of Spring, or of the project."""
+
+from tree_sitter import Node
+
+from jmsbridge.java_api import INTERFACES, LEFT_OUT
+from jmsbridge.java_api.others import CLASSES, EXTENDED
+from jmsbridge.migrate.syntax import children, text
+
+__all__ = ["FUNCTIONAL", "Names", "is_exception", "is_factory"]
+
+_APIS = ("javax.jms", "jakarta.jms")
+_SPRING = "org.springframework.jms"
+_CLIENTS = (
+    "com.datastax.oss.pulsar.jms",
+    "com.ibm.",
+    "com.rabbitmq.jms",
+    "com.solacesystems.jms",
+    "org.apache.activemq",
+    "org.apache.qpid.jms",
+    "org.hornetq",
+    "org.messaginghub.pooled.jms",
+    "org.springframework.jms.connection",
+)
+
+FUNCTIONAL: dict[str, tuple[str, ...]] = {
+    "MessageListener": ("Message",),
+    "ExceptionListener": ("JMSException",),
+    "SessionAwareMessageListener": ("Message", "Session"),
+    "MessageCreator": ("Session",),
+    "MessagePostProcessor": ("Message",),
+    "SessionCallback": ("Session",),
+    "ProducerCallback": ("Session", "MessageProducer"),
+    "BrowserCallback": ("Session", "QueueBrowser"),
+}
+"""The types that a lambda may have, with those of its parameters."""
+
+_API = frozenset({*INTERFACES, *LEFT_OUT, "JMSException", "JMSRuntimeException", "QueueRequestor", "TopicRequestor"})
+_OF_SPRING = frozenset({*CLASSES, *EXTENDED, *FUNCTIONAL})
+# Longest first: a client's own class is what its name ends with.
+_ENDINGS = sorted(INTERFACES, key=len, reverse=True)
+
+
+def is_exception(name: str) -> bool:
+    """Whether it is one of the API's exceptions."""
+    return name.endswith("Exception") and (name in CLASSES or name not in _API)
+
+
+def is_factory(name: str) -> bool:
+    """Whether it is a connection factory of the API or of a client."""
+    return name.endswith("ConnectionFactory")
+
+
+class Names:
+    """The imports of one file. ``of`` is the known class that a name means; empty if it means none."""
+
+    def __init__(self, root: Node, own: frozenset[str] = frozenset()) -> None:
+        self._single: dict[str, str] = {}
+        self._packages: list[str] = []
+        self.own = own
+        """The classes of the project that need no import here: those of the same file and package."""
+        for each in children(root, "import_declaration"):
+            if any(part.type == "static" for part in each.children):
+                continue
+            path = text(children(each)[0])
+            if any(part.type == "asterisk" for part in each.children):
+                self._packages.append(path)
+            else:
+                self._single[path.rpartition(".")[2]] = path
+
+    def of(self, name: str) -> str:
+        """The class of the API, of Spring or of a client that this name means, by its simple name there."""
+        head, _, rest = name.partition(".")
+        if head in self._single:
+            return _known(".".join(filter(None, (self._single[head], rest))))
+        if name in self.own or not name:
+            return ""
+        if "." in name and (found := _known(name)):
+            return found
+        return next((found for package in self._packages if (found := _known(f"{package}.{name}"))), "")
+
+    def imported(self, name: str) -> str:
+        """The full name under which a simple name is imported; empty if it is not."""
+        return self._single.get(name, "")
+
+    def may_be_from(self, name: str, packages: tuple[str, ...]) -> bool:
+        """Whether this simple name is imported from one of these packages, or may be by an asterisk."""
+        path = self._single.get(name)
+        if path is not None:
+            return path.startswith(packages)
+        return any(f"{package}.".startswith(packages) for package in self._packages) and name not in self.own
+
+
+def _known(path: str) -> str:
+    package, _, name = path.rpartition(".")
+    if package in _APIS:
+        return name if name in _API or name.endswith("Exception") or name in CLASSES else ""
+    if path.startswith(_CLIENTS):
+        return next((ending for ending in _ENDINGS if name.endswith(ending)), "")
+    if path.startswith(f"{_SPRING}."):
+        return name if name in _OF_SPRING else ""
+    return ""

@@ -1,0 +1,108 @@
+"""Reads the Java sources of a project, one file after the other; nothing of it is executed."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jmsbridge.errors import ConfigurationError
+from jmsbridge.migrate.beans import Beans
+from jmsbridge.migrate.calls import Calls
+from jmsbridge.migrate.findings import Finding, Job, Problem
+from jmsbridge.migrate.index import Index, Unit
+from jmsbridge.migrate.names import Names
+from jmsbridge.migrate.syntax import children, first_error, line, parse, text
+
+__all__ = ["Finding", "Job", "Problem", "Project", "read_project"]
+
+_LARGEST = 4 << 20
+_NOT_SOURCES = {"target", "build", "out", "node_modules"}
+_CONFIGURATION = {"jndi.properties", "application.properties", "application.yml", "application.yaml"}
+
+
+@dataclass
+class Project:
+    """What was found, in the order of the files; paths are relative to ``root``."""
+
+    root: Path
+    files: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    configuration: list[str] = field(default_factory=list)
+    index: Index = field(default_factory=lambda: Index([]))
+
+
+def read_project(path: Path) -> Project:
+    """Read a folder with all below it, or one Java file.
+
+    A file that cannot be read, or is not Java, is among ``problems`` with its line, and the rest goes on. Folders of
+    build tools and hidden ones are left out, links are not followed. ConfigurationError if the path does not exist or
+    has no Java file.
+    """
+    if not path.exists():
+        raise ConfigurationError(f"{str(path)!r} does not exist")
+    project = Project(path if path.is_dir() else path.parent)
+    units = []
+    for each in [path] if path.is_file() else _sources(path, project):
+        project.files += 1
+        if (unit := _unit(each, project)) is not None:
+            units.append(unit)
+    if not project.files:
+        raise ConfigurationError(f"{str(path)!r} has no Java file")
+    project.index = Index(units)
+    for unit in units:
+        _look(unit, project)
+    project.findings.sort(key=lambda each: (each.file, each.line))
+    project.problems.sort(key=lambda each: (each.file, each.line))
+    return project
+
+
+def _sources(root: Path, project: Project) -> Iterator[Path]:
+    def unreadable(error: OSError) -> None:
+        name = _shown(Path(error.filename or root), root)
+        project.problems.append(Problem(name, 1, f"cannot be read: {error.strerror}"))
+
+    for folder, folders, files in os.walk(root, onerror=unreadable):
+        folders[:] = sorted(each for each in folders if not each.startswith(".") and each not in _NOT_SOURCES)
+        for name in sorted(files):
+            found = Path(folder, name)
+            if name in _CONFIGURATION:
+                project.configuration.append(_shown(found, root))
+            elif name.endswith(".java") and found.is_file() and not found.is_symlink():
+                yield found
+
+
+def _shown(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def _unit(path: Path, project: Project) -> Unit | None:
+    """The file as a tree; None, and a problem, if it cannot be read."""
+    shown = _shown(path, project.root)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST + 1)
+    except OSError as error:
+        project.problems.append(Problem(shown, 1, f"cannot be read: {error.strerror}"))
+        return None
+    if len(data) > _LARGEST:
+        project.problems.append(Problem(shown, 1, f"is larger than {_LARGEST >> 20} MB"))
+        return None
+    root = parse(data)
+    wrong = first_error(root)
+    if wrong is not None:
+        what = f"{wrong.type!r} is missing" if wrong.is_missing else "is not Java here"
+        project.problems.append(Problem(shown, line(wrong), f"{what}; the rest of the file is in the report"))
+    package = "".join(text(name) for each in children(root, "package_declaration") for name in children(each)[-1:])
+    return Unit(shown, root, package, Names(root))
+
+
+def _look(unit: Unit, project: Project) -> None:
+    for part in (Calls(project.index, unit), Beans(project.index, unit)):
+        try:
+            part.walk()
+        except RecursionError:
+            project.problems.append(Problem(unit.path, 1, "is nested too deeply; what is missing was not reached"))
+        project.findings += part.findings
+        project.jobs += part.jobs

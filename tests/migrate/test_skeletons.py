@@ -1,0 +1,141 @@
+"""The Python that `jmsbridge migrate --skeletons` writes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import jmsbridge
+from jmsbridge import Queue
+from jmsbridge.app import App
+from jmsbridge.cli import app
+from jmsbridge.migrate import read_project
+from jmsbridge.migrate.skeletons import skeletons
+from tools.laws.source import ROOT
+
+SOURCES = Path(__file__).parent / "sources"
+
+LISTENERS = '''"""From Listeners.java, by `jmsbridge migrate`: a start, to be filled in by hand."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from jmsbridge import Session, Template, TextMessage
+from jmsbridge.app import App, Property
+
+
+@dataclass
+class Order:  # Listeners.java:13
+    number: int
+    article: str
+
+
+app = App()  # the target is in $JMSBRIDGE_URL
+
+
+@app.listener('orders', concurrency=(3, 10), selector="region = 'north'")
+def on_order(order: Order, region: Annotated[str, Property('region')]) -> None:  # Listeners.java:19
+    raise NotImplementedError('Listeners.java:19')
+
+
+def on_order_sends(template: Template, value: Any) -> None:  # Listeners.java:19
+    template.send('invoices', value)  # Listeners.java:20
+
+
+@app.listener('topic:news', subscription='audit')
+def on_news(message: TextMessage, session: Session) -> None:  # Listeners.java:27
+    raise NotImplementedError('Listeners.java:27')
+
+
+@app.listener('unchecked', send_to='checked')
+def check(order: Order) -> Order:  # Listeners.java:33
+    raise NotImplementedError('Listeners.java:33')
+
+
+def ask(template: Template, value: Any) -> None:  # Listeners.java:37
+    template.send('questions', value)  # Listeners.java:38
+'''
+
+
+def _modules(name: str) -> dict[str, str]:
+    return skeletons(read_project(SOURCES / name))
+
+
+def test_listeners_of_spring() -> None:
+    assert _modules("spring") == {"listeners.py": LISTENERS}
+
+
+def test_senders_of_plain_jms_have_the_destinations_of_the_sources() -> None:
+    text = _modules("classic")["orders.py"]
+    assert "def send(template: Template, value: Any, value_2: Any) -> None:  # Orders.java:11" in text
+    assert "    template.send('orders', value)  # Orders.java:18" in text
+    assert "    template.send('topic:audit', value_2)  # Orders.java:19" in text
+
+
+def test_a_message_driven_bean_becomes_a_listener() -> None:
+    text = _modules("beans")["mailer.py"]
+    assert "subscription='mailer', shared=False, transacted=True)" in text
+    assert "def on_message(message: Message) -> None:  # Mailer.java:" in text
+
+
+@pytest.mark.timeout(240)
+def test_modules_pass_mypy_and_can_be_imported(tmp_path: Path) -> None:
+    for name in ("classic", "simplified", "spring", "beans"):
+        for file, text in _modules(name).items():
+            (tmp_path / f"{name}_{file}").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(tmp_path)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.stdout.startswith("Success"), result.stdout + result.stderr
+    found: dict[str, object] = {}
+    exec(compile((tmp_path / "spring_listeners.py").read_text(encoding="utf-8"), "listeners.py", "exec"), found)
+    assert isinstance(found["app"], App)
+    assert [each.name for each in found["app"].listeners] == ["on_order", "on_news", "check"]
+
+
+def test_a_listener_that_is_not_written_yet_loses_no_message() -> None:
+    found: dict[str, object] = {"__name__": "checks"}
+    exec(compile(_modules("spring")["listeners.py"], "listeners.py", "exec"), found)
+    served = found["app"]
+    assert isinstance(served, App)
+    url = "embedded:?broker=skeletons"
+    with jmsbridge.context(url) as context:
+        served.start(url)
+        context.create_producer().send(Queue("unchecked"), '{"number": 1, "article": "pen"}')
+        served.stop()
+        assert context.create_consumer(Queue("unchecked")).receive(timeout=5) is not None
+
+
+@pytest.mark.parametrize(
+    ("java", "python"),
+    [
+        ("void getURLOf(String s) {}", "def get_url_of(s: str) -> None:"),
+        ("void lambda(java.util.Map<String, Object> class_) {}", "def lambda_(class_: dict[str, Any]) -> None:"),
+        ("String $x(Object any) { return null; }", "def _x(any: Message) -> str:"),
+        ("void a(Session session, @Headers java.util.Map<String, Object> all) {}",
+         "def a(session: Session, all: Message) -> None:"),
+        ("byte[] a(byte[] b, @Header(\"n\") Integer n) { return b; }",
+         "def a(b: bytes, n: Annotated[int, Property('n')]) -> bytes:"),
+    ],
+)  # fmt: skip
+def test_names_and_types(java: str, python: str, tmp_path: Path) -> None:
+    imports = "import org.springframework.jms.annotation.*; import org.springframework.messaging.handler.annotation.*;"
+    code = f'{imports} class A {{ @JmsListener(destination = "q") {java} }}'
+    (tmp_path / "A.java").write_text(code, encoding="utf-8")
+    (text,) = skeletons(read_project(tmp_path)).values()
+    compile(text, "a.py", "exec")
+    assert python in text
+
+
+def test_files_that_exist_are_kept_without_force(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    arguments = ["migrate", str(SOURCES / "spring"), "--skeletons", str(folder)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    (folder / "listeners.py").write_text("mine", encoding="utf-8")
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "exists; --force overwrites it" in " ".join(result.stderr.split())
+    assert (folder / "listeners.py").read_text(encoding="utf-8") == "mine"
+    assert CliRunner().invoke(app, [*arguments, "--force"]).exit_code == 0
+    assert (folder / "listeners.py").read_text(encoding="utf-8") != "mine"
