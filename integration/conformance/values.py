@@ -65,7 +65,7 @@ class Values:
         text, thing = (texts.to_python, texts.to_java), (self.object_to_python, self.object_to_java)
         string, octets = "java.lang.String", (_octets, self._octets_to_java)
         return {
-            "void": ("void", _same, _same),
+            "void": ("void", _same, _nothing),
             "boolean": ("boolean", bool, jpype.JBoolean),
             "byte": ("byte", Byte, jpype.JByte),
             "short": ("short", Short, jpype.JShort),
@@ -127,6 +127,10 @@ class Values:
 
     def _names_to_python(self, value: Any) -> list[str | None]:
         return [texts.to_python(each) for each in jpype.JClass("java.util.Collections").list(value).toArray()]
+
+
+def _nothing(value: Any) -> None:
+    """Some calls return what tasks await."""
 
 
 def _same(value: Any) -> Any:
