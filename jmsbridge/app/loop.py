@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import sys
 import threading
@@ -10,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from jmsbridge.aio.loops import Port
 from jmsbridge.core.runtime.threads import start_thread
 
 __all__ = ["EventLoop"]
@@ -17,6 +19,7 @@ __all__ = ["EventLoop"]
 log = logging.getLogger("jmsbridge.app")
 
 _LOOK = 5.0  # seconds between looks whether the loop is still there
+_LEFT = 1.0  # seconds for what is left in the loop to end, when it is cancelled
 
 
 class _Outcome:
@@ -30,12 +33,20 @@ class _Outcome:
         self.result: Any = None
         self.error: BaseException | None = RuntimeError("the event loop has ended")
 
+    def value(self) -> Any:
+        """Its result; raises what it raised."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
 
 class EventLoop:
-    """Runs coroutines for the threads that deliver messages. A thread waits until its own call has ended."""
+    """Runs the ``async`` listeners: for a thread that delivers messages, which waits, or for a task of the loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self.port = Port(self._loop)
+        """The way into the loop for sessions that deliver in it."""
         self._tasks: set[asyncio.Task[None]] = set()  # on the loop only
         self._ended = threading.Event()
         self._stopping = False
@@ -51,10 +62,21 @@ class EventLoop:
                     self._loop.run_forever()
                 except BaseException:  # SystemExit in a callback: the other listeners still need the loop
                     log.exception("a callback on the event loop of the listeners raised")
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._finish())
         finally:
             self._ended.set()
             self._loop.close()
+
+    async def _finish(self) -> None:
+        """Cancel what is left: tasks of consumers that are closed, and what listeners have started and not awaited."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=_LEFT)
+        await self._loop.shutdown_asyncgens()
+
+    # ---- calls of listeners
 
     def call(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
         """Run the coroutine function to its end, and return its result or raise what it raised."""
@@ -63,16 +85,24 @@ class EventLoop:
         while not outcome.done.acquire(timeout=_LOOK):
             if self._ended.is_set():
                 break
-        if outcome.error is not None:
-            raise outcome.error
-        return outcome.result
+        return outcome.value()
+
+    async def call_here(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+        """The same for a task of the loop.
+
+        The call has a task of its own, so that cancelling it ends no consumer, and its context variables end with it.
+        """
+        outcome = _Outcome()
+        await self._begin(outcome, function, positional, named)
+        return outcome.value()
 
     def _begin(
         self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
-    ) -> None:
+    ) -> "asyncio.Task[None]":
         task = self._loop.create_task(self._guarded(outcome, function, positional, named))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _guarded(
         self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
@@ -86,6 +116,25 @@ class EventLoop:
             outcome.error = error
         finally:
             outcome.done.release()
+
+    async def on_thread(self, work: Callable[[], None]) -> None:
+        """Have a thread do what may wait, in the context of this task, and wait for it here."""
+        outcome, ended, context = _Outcome(), asyncio.Event(), contextvars.copy_context()
+
+        def run() -> None:
+            try:
+                context.run(work)
+                outcome.error = None
+            except BaseException as error:
+                outcome.error = error
+            finally:
+                self._soon(ended.set)
+
+        start_thread("jmsbridge-app-wait", run)
+        await ended.wait()
+        outcome.value()
+
+    # ---- its state and its end
 
     def blocked_for(self) -> float:
         """Seconds for which the loop has not answered a question that an earlier call has asked; asks a new one."""
