@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 from jmsbridge.aio.loops import Port
@@ -40,6 +40,41 @@ class _Outcome:
         return self.result
 
 
+class _InContext:
+    """Awaits a coroutine in a context of its own, without a task of its own."""
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        run, send, throw = contextvars.copy_context().run, self._coroutine.send, self._coroutine.throw
+        try:
+            waits_for = run(send, None)
+            while True:
+                try:
+                    value = yield waits_for
+                except BaseException as error:
+                    waits_for = run(throw, error)
+                else:
+                    waits_for = run(send, value)
+        except StopIteration as end:
+            return end.value
+
+
+async def _called(function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+    return await function(*positional, **named)
+
+
+async def _absorb(task: "asyncio.Task[Any]") -> None:
+    """The call in this task was cancelled; what comes after it is not."""
+    while task.uncancel():
+        pass
+    with contextlib.suppress(asyncio.CancelledError):  # asked for, and not yet raised
+        await asyncio.sleep(0)
+
+
 class EventLoop:
     """Runs the ``async`` listeners: for a thread that delivers messages, which waits, or for a task of the loop."""
 
@@ -47,7 +82,7 @@ class EventLoop:
         self._loop = asyncio.new_event_loop()
         self.port = Port(self._loop)
         """The way into the loop for sessions that deliver in it."""
-        self._tasks: set[asyncio.Task[None]] = set()  # on the loop only
+        self._tasks: set[asyncio.Task[Any]] = set()  # on the loop only
         self._ended = threading.Event()
         self._stopping = False
         self._thread = 0
@@ -88,21 +123,26 @@ class EventLoop:
         return outcome.value()
 
     async def call_here(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
-        """The same for a task of the loop.
+        """The same in a task of the loop, but with context variables that end with the call.
 
-        The call has a task of its own, so that cancelling it ends no consumer, and its context variables end with it.
+        A task of its own would cost two rounds of the loop. Who cancels the task cancels this call only.
         """
-        outcome = _Outcome()
-        await self._begin(outcome, function, positional, named)
-        return outcome.value()
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            return await _InContext(_called(function, positional, named))
+        finally:
+            self._tasks.discard(task)
+            if task.cancelling():
+                await _absorb(task)
 
     def _begin(
         self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
-    ) -> "asyncio.Task[None]":
+    ) -> None:
         task = self._loop.create_task(self._guarded(outcome, function, positional, named))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
 
     async def _guarded(
         self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]

@@ -13,7 +13,7 @@ from jmsbridge.app.listeners import Listener
 from jmsbridge.app.workers import AUTOMATIC, Shared, Worker
 from jmsbridge.connection import Connection
 from jmsbridge.core.runtime.executor import Executors
-from jmsbridge.errors import MessageFormatException
+from jmsbridge.errors import JMSException, MessageFormatException
 from jmsbridge.message import Message
 from jmsbridge.session import Session
 
@@ -30,10 +30,19 @@ def new_worker(listener: Listener, shared: Shared) -> Worker:
 class LoopWorker(Worker):
     """Runs in the loop, except what may wait: error handlers, dead letters, and results that were not announced."""
 
+    _delivering: Delivering | None = None
+
+    def problem(self) -> JMSException | None:
+        """Also when somebody has cancelled the task that delivers, between two calls."""
+        if self._delivering is not None and self._delivering.has_died:
+            return JMSException("the task that calls the listener was cancelled")
+        return super().problem()
+
     def _new_session(self, connection: Connection) -> Session:
         line = Line(self._shared.event_loop().port)
         settings = connection._settings(self.listener.mode, self.listener.prefetch)
-        session = Session(connection, settings, Executors(deliver=Delivering(line).new_executor))
+        self._delivering = Delivering(line)
+        session = Session(connection, settings, Executors(deliver=self._delivering.new_executor))
         line.core = session._core
         return session
 
@@ -42,6 +51,8 @@ class LoopWorker(Worker):
         error: BaseException | None = None
         try:
             await self._await(message)
+        except GeneratorExit:  # the loop is closed
+            raise
         except BaseException as raised:  # user code
             error = raised
             try:
