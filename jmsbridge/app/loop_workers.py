@@ -33,7 +33,7 @@ class LoopWorker(Worker):
     _delivering: Delivering | None = None
 
     def problem(self) -> JMSException | None:
-        """Also when somebody has cancelled the task that delivers, between two calls."""
+        """Also when the task that delivers was cancelled between two calls, say by a watchdog."""
         if self._delivering is not None and self._delivering.has_died:
             return JMSException("the task that calls the listener was cancelled")
         return super().problem()
