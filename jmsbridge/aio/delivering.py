@@ -81,7 +81,7 @@ class Delivering:
 
     @property
     def has_died(self) -> bool:
-        """Whether the task has ended before its time, because it was cancelled."""
+        """Whether the task has ended before its time, because it was cancelled by others."""
         task = self._task
         return task is not None and task.done() and not self._ended
 

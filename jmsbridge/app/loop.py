@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 from jmsbridge.aio.loops import Port
+from jmsbridge.aio.pool import wait_to_the_end
 from jmsbridge.core.runtime.threads import start_thread
 
 __all__ = ["EventLoop"]
@@ -158,7 +159,7 @@ class EventLoop:
             outcome.done.release()
 
     async def on_thread(self, work: Callable[[], None]) -> None:
-        """Have a thread do what may wait, in the context of this task, and wait for it here."""
+        """Have a thread do what may wait, in the context of this task, and wait for it here whatever happens."""
         outcome, ended, context = _Outcome(), asyncio.Event(), contextvars.copy_context()
 
         def run() -> None:
@@ -171,7 +172,12 @@ class EventLoop:
                 self._soon(ended.set)
 
         start_thread("jmsbridge-app-wait", run)
-        await ended.wait()
+        try:
+            await wait_to_the_end(ended.wait())
+        except asyncio.CancelledError:  # the call that it was meant for is over
+            task = asyncio.current_task()
+            assert task is not None
+            await _absorb(task)
         outcome.value()
 
     # ---- its state and its end

@@ -35,7 +35,7 @@ class LoopWorker(Worker):
     def problem(self) -> JMSException | None:
         """Also when the task that delivers was cancelled between two calls, say by a watchdog."""
         if self._delivering is not None and self._delivering.has_died:
-            return JMSException("the task that calls the listener was cancelled")
+            return JMSException("the task that calls the listener has ended")
         return super().problem()
 
     def _new_session(self, connection: Connection) -> Session:

@@ -137,7 +137,7 @@ def test_a_consumer_whose_task_was_cancelled_between_calls_is_replaced(
 
     with app:
         jms_broker.send("orders", "a")
-        eventually(lambda: "the task that calls the listener was cancelled" in caplog.text)
+        eventually(lambda: "the task that calls the listener has ended" in caplog.text)
         jms_broker.send("orders", "b")
         heard.wait(2)
     assert heard == ["a", "b"]
@@ -168,6 +168,32 @@ def test_an_error_handler_may_wait_and_the_loop_goes_on(jms_broker: JMSBroker) -
         eventually(lambda: app.status().listeners[0].dead_lettered == 1)
     assert heard == ["y", "jmsbridge-app-wait"]
     assert texts(jms_broker, "DLQ") == ["x"]
+    assert jms_broker.messages("orders") == []
+
+
+def test_a_cancellation_after_the_call_has_no_effect_on_what_is_done_about_its_error(jms_broker: JMSBroker) -> None:
+    app, go, heard, tasks = App(), threading.Event(), Heard(), list[Any]()
+
+    def decide(error: BaseException, message: object) -> Decision:
+        tasks[0].get_loop().call_soon_threadsafe(tasks[0].cancel)
+        tasks[0].get_loop().call_soon_threadsafe(go.set)
+        go.wait(10)
+        return Decision.DEAD_LETTER
+
+    @app.listener("orders", on_error=decide)
+    async def listener(text: str) -> None:
+        heard.append(text)
+        if text == "a":
+            tasks.append(asyncio.current_task())
+            raise ValueError(text)
+
+    with app:
+        before = workers(app)
+        jms_broker.send("orders", "a", "b")
+        heard.wait(2)
+        assert workers(app) == before
+    assert heard == ["a", "b"]
+    assert texts(jms_broker, "DLQ") == ["a"]
     assert jms_broker.messages("orders") == []
 
 
