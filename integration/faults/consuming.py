@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -169,7 +170,7 @@ _ROLES = {
 }
 
 
-_APPLICATIONS = {
+_APPLICATIONS: dict[str, tuple[Callable[[Settings, _Book, threading.Event], None], int]] = {
     "container": (_contained, 2 * _PREFETCH),
     "async_container": (partial(_contained, in_loop=True), 2 * _PREFETCH),
     "aio": (_awaiting, _PREFETCH),
