@@ -243,11 +243,11 @@ def test_consumers_are_added_by_backlog(jms_broker: JMSBroker) -> None:
         await go.wait()
 
     with app:
-        jms_broker.send("orders", *"abcdef")
-        going.wait(3)
+        jms_broker.send("orders", *"abcdefghijkl")
+        going.wait(3, 15)
         assert app.status().listeners[0].running == 3
         going[0].call_soon_threadsafe(go.set)
-        eventually(lambda: app.status().listeners[0].handled == 6)
+        eventually(lambda: app.status().listeners[0].handled == 12)
     assert jms_broker.messages("orders") == []
 
 
