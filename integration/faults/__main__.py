@@ -35,7 +35,7 @@ def main(
         _PLAN.producers
     ),
     consumers: Annotated[
-        str, typer.Option(help="listener, receive, dups_ok, client, transacted, container, aio: one process each")
+        str, typer.Option(help="listener, receive, dups_ok, client, transacted, container, async_container, aio")
     ] = ",".join(_PLAN.consumers),
     topic: Annotated[bool, typer.Option(help="a topic with a shared durable subscription, not a queue")] = False,
     options: Annotated[

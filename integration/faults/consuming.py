@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,17 +119,20 @@ def _settle(session: Session, got: list[Message], book: _Book) -> None:
         book.write(Step.DONE, got)
 
 
-def _contained(settings: Settings, book: _Book, stop: threading.Event) -> None:
-    """A container with two consumers."""
+def _contained(settings: Settings, book: _Book, stop: threading.Event, *, in_loop: bool = False) -> None:
+    """A container with two consumers, each with a thread or in the event loop."""
     app = App(settings.url, **_OPTIONS)
     place = f"{'topic' if settings.topic else 'queue'}:{settings.place}"
     subscription = settings.place if settings.topic else None
 
-    @app.listener(place, concurrency=2, subscription=subscription)
     def on_message(message: Message) -> None:
         book.write(Step.GOT, [message])
         book.write(Step.DONE, [message])
 
+    async def on_message_in_loop(message: Message) -> None:
+        on_message(message)
+
+    app.listener(place, concurrency=2, subscription=subscription)(on_message_in_loop if in_loop else on_message)
     with app:
         book.connected()
         stop.wait()
@@ -165,7 +170,11 @@ _ROLES = {
 }
 
 
-_APPLICATIONS = {"container": (_contained, 2 * _PREFETCH), "aio": (_awaiting, _PREFETCH)}
+_APPLICATIONS: dict[str, tuple[Callable[[Settings, _Book, threading.Event], None], int]] = {
+    "container": (_contained, 2 * _PREFETCH),
+    "async_container": (partial(_contained, in_loop=True), 2 * _PREFETCH),
+    "aio": (_awaiting, _PREFETCH),
+}
 """Those that make their connection themselves."""
 
 

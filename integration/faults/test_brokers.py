@@ -45,7 +45,10 @@ def test_through_cuts_and_a_kill(tmp_path: Path, row: Row, topic: bool) -> None:
 @pytest.mark.parametrize(("row", "topic"), list(_runs(short=False, rows=[row for row in ROWS if row.applications])))
 def test_applications_through_cuts_and_a_kill(tmp_path: Path, row: Row, topic: bool) -> None:
     """Containers, a template and tasks as producers and consumers."""
-    roles: dict[str, Any] = {"producers": ("template", "aio", "aio"), "consumers": ("container", "aio", "container")}
+    roles: dict[str, Any] = {
+        "producers": ("template", "aio", "aio"),
+        "consumers": ("container", "aio", "async_container"),
+    }
     report = faults(tmp_path, row, min(row.short, 4_000), topic=topic, cuts=6, kills=1, restarts=2, **roles)
     assert report.ok, text(report)
     assert (len(report.disturbances), report.restarts) == (7, 2)

@@ -1,5 +1,6 @@
 """Applications of listeners on each networked backend: requests, dead letters with a reason, cuts, killed processes."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -95,6 +96,31 @@ def test_a_cut_connection_loses_nothing(scheme: Scheme, broker: Broker, connect:
             send(session, name, *range(8))
             wait_receipts(session, name, 8)
     assert cut.is_set()
+
+
+def test_a_cut_connection_loses_nothing_of_what_is_handled_in_the_loop(
+    scheme: Scheme, broker: Broker, connect: Connect, name: str
+) -> None:
+    session = connect(broker).create_session()
+    with FaultProxy.to(broker.url(scheme.plain)) as proxy:
+        options: dict[str, Any] = {"reconnect_delay": 0.05, **scheme.options}
+        app = App(proxy.through(broker.url(scheme.plain)), converter=CONVERTER, **options)
+        handled, every, cuts = set[int](), threading.Event(), [3]
+
+        @app.listener(name, concurrency=2)
+        async def listener(order: Order) -> None:
+            if order.number in cuts:
+                cuts.clear()
+                proxy.cut()
+            await asyncio.sleep(0.001)
+            handled.add(order.number)
+            if len(handled) == 50:
+                every.set()
+
+        with app:
+            send(session, name, *range(50))
+            assert every.wait(60), handled
+    assert not cuts
 
 
 PROGRAM = """

@@ -79,6 +79,12 @@ class Delivering:
         self._ended = True
         self._port.post(self._news.set)
 
+    @property
+    def has_died(self) -> bool:
+        """Whether the task has ended before its time, because it was cancelled by others."""
+        task = self._task
+        return task is not None and task.done() and not self._ended
+
     # ---- the task
 
     async def wait_ended(self) -> None:

@@ -4,6 +4,7 @@ import logging
 import time
 
 from jmsbridge.app.listeners import Listener
+from jmsbridge.app.loop_workers import new_worker
 from jmsbridge.app.status import ListenerStatus
 from jmsbridge.app.workers import Shared, Worker
 from jmsbridge.connection import Connection
@@ -39,7 +40,7 @@ class Group:
             self._add(connection)
 
     def _add(self, connection: Connection) -> None:
-        worker = Worker(self.listener, self._shared)
+        worker = new_worker(self.listener, self._shared)
         worker.open(connection)
         self.workers = (*self.workers, worker)
 

@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
+from jmsbridge.aio.loops import Port
+from jmsbridge.aio.pool import wait_to_the_end
 from jmsbridge.core.runtime.threads import start_thread
 
 __all__ = ["EventLoop"]
@@ -17,6 +20,7 @@ __all__ = ["EventLoop"]
 log = logging.getLogger("jmsbridge.app")
 
 _LOOK = 5.0  # seconds between looks whether the loop is still there
+_LEFT = 1.0  # seconds for what is left in the loop to end, when it is cancelled
 
 
 class _Outcome:
@@ -30,13 +34,56 @@ class _Outcome:
         self.result: Any = None
         self.error: BaseException | None = RuntimeError("the event loop has ended")
 
+    def value(self) -> Any:
+        """Its result; raises what it raised."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class _InContext:
+    """Awaits a coroutine in a context of its own, without a task of its own."""
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        run, send, throw = contextvars.copy_context().run, self._coroutine.send, self._coroutine.throw
+        try:
+            waits_for = run(send, None)
+            while True:
+                try:
+                    value = yield waits_for
+                except BaseException as error:
+                    waits_for = run(throw, error)
+                else:
+                    waits_for = run(send, value)
+        except StopIteration as end:
+            return end.value
+
+
+async def _called(function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+    return await function(*positional, **named)
+
+
+async def _absorb(task: "asyncio.Task[Any]") -> None:
+    """The call in this task was cancelled; what comes after it is not."""
+    while task.uncancel():
+        pass
+    with contextlib.suppress(asyncio.CancelledError):  # asked for, and not yet raised
+        await asyncio.sleep(0)
+
 
 class EventLoop:
-    """Runs coroutines for the threads that deliver messages. A thread waits until its own call has ended."""
+    """Runs the ``async`` listeners: for a thread that delivers messages, which waits, or for a task of the loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[None]] = set()  # on the loop only
+        self.port = Port(self._loop)
+        """The way into the loop for sessions that deliver in it."""
+        self._tasks: set[asyncio.Task[Any]] = set()  # on the loop only
         self._ended = threading.Event()
         self._stopping = False
         self._thread = 0
@@ -51,10 +98,21 @@ class EventLoop:
                     self._loop.run_forever()
                 except BaseException:  # SystemExit in a callback: the other listeners still need the loop
                     log.exception("a callback on the event loop of the listeners raised")
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._finish())
         finally:
             self._ended.set()
             self._loop.close()
+
+    async def _finish(self) -> None:
+        """Cancel what is left: tasks of consumers that are closed, and what listeners have started and not awaited."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=_LEFT)
+        await self._loop.shutdown_asyncgens()
+
+    # ---- calls of listeners
 
     def call(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
         """Run the coroutine function to its end, and return its result or raise what it raised."""
@@ -63,9 +121,22 @@ class EventLoop:
         while not outcome.done.acquire(timeout=_LOOK):
             if self._ended.is_set():
                 break
-        if outcome.error is not None:
-            raise outcome.error
-        return outcome.result
+        return outcome.value()
+
+    async def call_here(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+        """The same in a task of the loop, but with context variables that end with the call.
+
+        A task of its own would cost two rounds of the loop. Who cancels the task cancels this call only.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            return await _InContext(_called(function, positional, named))
+        finally:
+            self._tasks.discard(task)
+            if task.cancelling():
+                await _absorb(task)
 
     def _begin(
         self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
@@ -86,6 +157,30 @@ class EventLoop:
             outcome.error = error
         finally:
             outcome.done.release()
+
+    async def on_thread(self, work: Callable[[], None]) -> None:
+        """Have a thread do what may wait, in the context of this task, and wait for it here whatever happens."""
+        outcome, ended, context = _Outcome(), asyncio.Event(), contextvars.copy_context()
+
+        def run() -> None:
+            try:
+                context.run(work)
+                outcome.error = None
+            except BaseException as error:
+                outcome.error = error
+            finally:
+                self._soon(ended.set)
+
+        start_thread("jmsbridge-app-wait", run)
+        try:
+            await wait_to_the_end(ended.wait())
+        except asyncio.CancelledError:  # the call that it was meant for is over
+            task = asyncio.current_task()
+            assert task is not None
+            await _absorb(task)
+        outcome.value()
+
+    # ---- its state and its end
 
     def blocked_for(self) -> float:
         """Seconds for which the loop has not answered a question that an earlier call has asked; asks a new one."""

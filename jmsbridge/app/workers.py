@@ -1,11 +1,11 @@
 """One consumer of a listener, on a session of its own: calls the function, sends what it returns, settles the message.
 
-Everything but ``open`` and ``close`` runs on the session's delivery thread.
+Everything but ``open`` and ``close`` runs on the session's delivery thread; ``loop_workers`` has those without one.
 """
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from jmsbridge.app.converters import Converter, JsonConverter
@@ -27,12 +27,12 @@ from jmsbridge.message import Message
 from jmsbridge.producer import MessageProducer
 from jmsbridge.session import Session
 
-__all__ = ["Observer", "Shared", "Worker"]
+__all__ = ["AUTOMATIC", "Observer", "Shared", "Worker"]
 
 log = logging.getLogger("jmsbridge.app")
 
 _MOST_CONDEMNED = 100  # messages that wait for their redelivery to be dead-lettered
-_AUTOMATIC = (AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE)
+AUTOMATIC = (AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE)
 _BY_APPLICATION = (CLIENT_ACKNOWLEDGE, INDIVIDUAL_ACKNOWLEDGE)
 
 Observer = Callable[[Listener, Message, BaseException | None], None]
@@ -77,7 +77,7 @@ class Worker:
     def open(self, connection: Connection) -> None:
         """Subscribe; raises JMSException, and then has nothing open."""
         listener = self.listener
-        session = connection.create_session(listener.mode, prefetch=listener.prefetch)
+        session = self._new_session(connection)
         try:
             self._producer = session.create_producer(None)
             self._consumer = _consumer(session, listener)
@@ -86,6 +86,9 @@ class Worker:
         except BaseException:
             session.close()
             raise
+
+    def _new_session(self, connection: Connection) -> Session:
+        return connection.create_session(self.listener.mode, prefetch=self.listener.prefetch)
 
     def close(self) -> None:
         """End its consumer and return what it has not handled; waits for a call in progress."""
@@ -117,7 +120,7 @@ class Worker:
 
     # ---- on the delivery thread
 
-    def _on_message(self, message: Message) -> None:
+    def _on_message(self, message: Message) -> Awaitable[None] | None:
         self.began = time.monotonic()
         error: BaseException | None = None
         try:
@@ -128,11 +131,15 @@ class Worker:
         else:
             self._settle(message)
         finally:
-            self.last, self.began = time.monotonic(), None
-            self.handled += 1
-            observer = self._shared.observer
-            if observer is not None:
-                observer(self.listener, message, error)
+            self._end(message, error)
+        return None
+
+    def _end(self, message: Message, error: BaseException | None) -> None:
+        self.last, self.began = time.monotonic(), None
+        self.handled += 1
+        observer = self._shared.observer
+        if observer is not None:
+            observer(self.listener, message, error)
 
     def _handle(self, message: Message) -> None:
         reason = self._condemned.pop(message.jms_message_id, None) if self._condemned else None
@@ -202,7 +209,7 @@ class Worker:
             return
         if decision is Decision.DEAD_LETTER and self._dead_letter(message, f"{type(error).__name__}: {error}"):
             return
-        if self.listener.mode in _AUTOMATIC:
+        if self.listener.mode in AUTOMATIC:
             raise error  # the session logs it, and delivers the message again
         log.error(
             "listener %s raised on message %s of %s",

@@ -326,3 +326,29 @@ def test_tasks_have_the_spans_of_threads(url: str, spans: InMemorySpanExporter) 
     within = named(spans, "within")[0].parent
     assert within is not None
     assert within.span_id in {span.context.span_id for span in named(spans, "process orders")}
+
+
+def test_async_listeners_of_an_application_continue_the_trace(url: str, spans: InMemorySpanExporter) -> None:
+    app, heard, done = App(url, telemetry=True, redelivery_delay=0), list[int](), threading.Event()
+
+    @app.listener("orders")
+    async def listener(text: str) -> None:
+        await asyncio.sleep(0)
+        with trace.get_tracer("mine").start_as_current_span("inner"):
+            heard.append(len(heard))
+        if len(heard) == 1:
+            raise ValueError(text)
+        if len(heard) == 3:
+            done.set()
+
+    with app, jmsbridge.connect(url, telemetry=True) as connection:
+        producer = connection.create_session().create_producer(QUEUE)
+        producer.send("a")
+        producer.send("b")
+        assert done.wait(10)
+    sent = [span.context.span_id for span in named(spans, "send orders") if span.context]
+    processed = named(spans, "process orders")
+    assert sorted(span.parent.span_id for span in processed if span.parent) == sorted([sent[0], *sent])
+    assert [span.status.status_code for span in processed].count(StatusCode.ERROR) == 1
+    ids = [span.context.span_id for span in processed if span.context]
+    assert sorted(span.parent.span_id for span in named(spans, "inner") if span.parent) == sorted(ids)

@@ -1,0 +1,75 @@
+"""A consumer whose ``async`` listener is called in the event loop itself: no message goes from thread to thread.
+
+It delivers as a session of ``jmsbridge.aio`` does. It is for listeners after which nothing waits for the broker: a
+commit, a recover or a confirmed result would need a thread for each message, and such listeners have one anyway.
+"""
+
+import time
+from functools import partial
+
+from jmsbridge.aio.delivering import Delivering
+from jmsbridge.aio.line import Line
+from jmsbridge.app.listeners import Listener
+from jmsbridge.app.workers import AUTOMATIC, Shared, Worker
+from jmsbridge.connection import Connection
+from jmsbridge.core.runtime.executor import Executors
+from jmsbridge.errors import JMSException, MessageFormatException
+from jmsbridge.message import Message
+from jmsbridge.session import Session
+
+__all__ = ["LoopWorker", "new_worker"]
+
+
+def new_worker(listener: Listener, shared: Shared) -> Worker:
+    """A consumer for this listener, in the event loop if it can be there."""
+    call = listener.call
+    in_loop = call.is_async and not call.may_send and listener.mode in AUTOMATIC
+    return LoopWorker(listener, shared) if in_loop else Worker(listener, shared)
+
+
+class LoopWorker(Worker):
+    """Runs in the loop, except what may wait: error handlers, dead letters, and results that were not announced."""
+
+    _delivering: Delivering | None = None
+
+    def problem(self) -> JMSException | None:
+        """Also when the task that delivers was cancelled between two calls, say by a watchdog."""
+        if self._delivering is not None and self._delivering.has_died:
+            return JMSException("the task that calls the listener has ended")
+        return super().problem()
+
+    def _new_session(self, connection: Connection) -> Session:
+        line = Line(self._shared.event_loop().port)
+        settings = connection._settings(self.listener.mode, self.listener.prefetch)
+        self._delivering = Delivering(line)
+        session = Session(connection, settings, Executors(deliver=self._delivering.new_executor))
+        line.core = session._core
+        return session
+
+    async def _on_message(self, message: Message) -> None:
+        self.began = time.monotonic()
+        error: BaseException | None = None
+        try:
+            await self._await(message)
+        except GeneratorExit:  # the loop is closed
+            raise
+        except BaseException as raised:  # user code
+            error = raised
+            try:
+                await self._shared.event_loop().on_thread(partial(self._fail, message, raised))
+            except KeyboardInterrupt as interrupt:  # not that of the process; it would end the task of this consumer
+                raise RuntimeError("the listener raised KeyboardInterrupt") from interrupt
+        finally:
+            self._end(message, error)
+
+    async def _await(self, message: Message) -> None:
+        call, loop = self.listener.call, self._shared.event_loop()
+        assert self._session is not None
+        try:
+            positional, named = call.arguments(message, self._session)
+        except (MessageFormatException, ValueError, TypeError) as error:
+            await loop.on_thread(partial(self._move, message, f"not converted: {error}"))
+            return
+        result = await loop.call_here(call.function, positional, named)
+        if result is not None:
+            await loop.on_thread(partial(self._reply, message, result))
