@@ -157,7 +157,7 @@ def test_a_window_in_bytes_is_exhausted_as_well(
     link = connect(start(deliver, ARTEMIS))
     _, box = subscribe(link.channel(False), QUEUE, 6, deferred=True)
     box.wait(6)
-    assert asked == ["10000"] * 2
+    assert asked[:2] == ["10000"] * 2  # the second one is exhausted, too, so there may be a third
 
 
 def test_a_topic_gets_no_second_subscription(start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
