@@ -127,6 +127,7 @@ TARGETS = (
         module="proton",
         misses={"test_group_waits_for_its_consumer": _BLOCKED, "test_sel_integer_division": _DIVISION},
         aio=True,
+        long=True,
     ),
     Target(
         "brokerj-amqp",
