@@ -68,7 +68,7 @@ class LoopWorker(Worker):
         try:
             positional, named = call.arguments(message, self._session)
         except (MessageFormatException, ValueError, TypeError) as error:
-            await loop.on_thread(partial(self._move, message, f"not converted: {error}"))
+            await loop.on_thread(partial(self._refuse, message, error))
             return
         result = await loop.call_here(call.function, positional, named)
         if result is not None:

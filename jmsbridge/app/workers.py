@@ -151,8 +151,7 @@ class Worker:
         try:
             positional, named = call.arguments(message, self._session)
         except (MessageFormatException, ValueError, TypeError) as error:
-            self._session._core.tell_failed(error)
-            self._move(message, f"not converted: {error}")
+            self._refuse(message, error)
             return
         if call.is_async:
             result = self._shared.event_loop().call(call.function, positional, named)
@@ -160,6 +159,12 @@ class Worker:
             result = call.function(*positional, **named)
         if result is not None:
             self._reply(message, result)
+
+    def _refuse(self, message: Message, error: Exception) -> None:
+        """The message is not what the listener takes."""
+        assert self._session is not None
+        self._session._core.tell_failed(error)
+        self._move(message, f"not converted: {error}")
 
     def _reply(self, message: Message, result: Any) -> None:
         target = message.jms_reply_to or self.listener.send_to

@@ -352,3 +352,18 @@ def test_async_listeners_of_an_application_continue_the_trace(url: str, spans: I
     assert [span.status.status_code for span in processed].count(StatusCode.ERROR) == 1
     ids = [span.context.span_id for span in processed if span.context]
     assert sorted(span.parent.span_id for span in named(spans, "inner") if span.parent) == sorted(ids)
+
+
+def test_an_async_listener_that_cannot_take_a_message(url: str, spans: InMemorySpanExporter) -> None:
+    app = App(url, telemetry=True)
+
+    @app.listener("orders")
+    async def on_order(number: int) -> None:
+        raise AssertionError(number)
+
+    with app, jmsbridge.context(url) as context:
+        context.create_producer().send(QUEUE, "no JSON")
+        assert context.create_consumer(Queue("DLQ")).receive(timeout=5) is not None
+    (process,) = named(spans, "process orders")
+    assert process.status.status_code == StatusCode.ERROR
+    assert attributes(process)["error.type"] == "ConversionException"
