@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from jmsbridge.core.runtime.signals import handling_stops
 from jmsbridge.errors import InvalidClientID, JMSException, JMSSecurity, UnsupportedFeature
 
 if TYPE_CHECKING:
@@ -113,9 +114,5 @@ def _signals(wanted: StopRequests) -> Iterator[None]:
         seen.append(number)
         wanted.put(signal.Signals(number).name)
 
-    before = {each: signal.signal(each, handle) for each in (signal.SIGTERM, signal.SIGINT)}
-    try:
+    with handling_stops(handle):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

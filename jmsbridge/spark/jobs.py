@@ -22,6 +22,7 @@ from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import OK, note, reporting
 from jmsbridge.cli.tables import print_rows
+from jmsbridge.core.runtime.signals import handling_stops
 from jmsbridge.errors import ConfigurationError, JMSException
 from jmsbridge.spark import pipelines
 from jmsbridge.spark.pipelines import AVAILABLE_NOW
@@ -246,12 +247,8 @@ def _asked_to_stop() -> Iterator[threading.Event]:
             signal.default_int_handler(number, frame)
         asked.set()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handling_stops(stop):
         yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

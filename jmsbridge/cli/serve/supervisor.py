@@ -14,6 +14,7 @@ from jmsbridge.cli.serve.health import Health, ProcessHealth
 from jmsbridge.cli.serve.order import Order
 from jmsbridge.cli.serve.processes import Slot
 from jmsbridge.cli.serve.reloading import Sources
+from jmsbridge.core.runtime.signals import handling_stops
 
 __all__ = ["Supervisor"]
 
@@ -108,12 +109,10 @@ class Supervisor:
         def handle(number: int, frame: Any) -> None:
             self._events.put(("signal", number))
 
-        before = {each: signal.signal(each, handle) for each in (signal.SIGTERM, signal.SIGINT)}
         try:
-            yield
+            with handling_stops(handle):
+                yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
             self._kill_all()
 
     def _kill_all(self) -> None:
