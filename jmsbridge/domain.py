@@ -4,7 +4,7 @@ A method of the other domain raises IllegalState before it checks its arguments 
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Never, NoReturn, overload
 
@@ -15,12 +15,12 @@ from jmsbridge.core import arguments
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
 from jmsbridge.core.session import SessionCore
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
-from jmsbridge.errors import IllegalStateException, InvalidDestinationException
+from jmsbridge.errors import IllegalStateException
 from jmsbridge.factory import ConnectionFactory
-from jmsbridge.message import Message, message_for_body
+from jmsbridge.message import Message
 from jmsbridge.modes import chosen_mode
 from jmsbridge.producer import MessageProducer
-from jmsbridge.replies import GivenUp
+from jmsbridge.replies import GivenUp, check_requestor, request_of
 from jmsbridge.sending import Sendable
 from jmsbridge.session import Session
 from jmsbridge.strict import Strict
@@ -208,12 +208,10 @@ class _Requestor(Closing, Strict):
         """
         if wrong:
             arguments.refuse_positional_timeout("request(message, {})", wrong)
-        body = isinstance(message, str | bytes | bytearray | memoryview | Mapping)
-        asking: Any = (
-            message_for_body(message) if body else message
-        )  # messages of other providers have this setter, too
+        timeout = None if timeout is None else arguments.seconds(timeout)
+        asking = request_of(message)
         asking.jms_reply_to = self._reply_to
-        deadline = None if timeout is None else time.monotonic() + arguments.seconds(timeout)
+        deadline = None if timeout is None else time.monotonic() + timeout
         self._producer.send(asking)
         reply = self._consumer.receive(timeout=timeout)
         while reply is not None and self._given_up.has(reply, asking):
@@ -231,10 +229,7 @@ class _Requestor(Closing, Strict):
 def _check_requestor(session: Session, destination: Any) -> None:
     core: SessionCore = session._core
     core.check_open()
-    if destination is None:
-        raise InvalidDestinationException("a requestor needs a destination")
-    if not core.incoming.policy.automatic:
-        raise IllegalStateException("a requestor needs a session that acknowledges automatically")
+    check_requestor(core, destination)
 
 
 class QueueRequestor(_Requestor):

@@ -1,13 +1,30 @@
-"""Requests whose replies nobody waits for any more."""
+"""What requestors of threads and of tasks have in common: their checks, and replies that come late."""
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
-from jmsbridge.message import Message
+from jmsbridge.core.session import SessionCore
+from jmsbridge.errors import IllegalStateException, InvalidDestinationException
+from jmsbridge.message import Message, message_for_body
 
-__all__ = ["GivenUp"]
+__all__ = ["GivenUp", "check_requestor", "request_of"]
 
 _MOST = 1000
+
+
+def check_requestor(core: SessionCore, destination: object) -> None:
+    """InvalidDestination without a destination, IllegalState if the session does not acknowledge by itself."""
+    if destination is None:
+        raise InvalidDestinationException("a requestor needs a destination")
+    if not core.incoming.policy.automatic:
+        raise IllegalStateException("a requestor needs a session that acknowledges automatically")
+
+
+def request_of(message: Any) -> Any:
+    """The message to send: for a plain body a new one; those of other providers have the same setters."""
+    body = isinstance(message, str | bytes | bytearray | memoryview | Mapping)
+    return message_for_body(message) if body else message
 
 
 class GivenUp:

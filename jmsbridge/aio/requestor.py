@@ -1,6 +1,5 @@
 """Request and reply over a temporary destination (Jakarta Messaging 3.1 section 9.2.3)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from jmsbridge.aio.consumer import MessageConsumer
@@ -8,9 +7,8 @@ from jmsbridge.aio.opening import AsyncClosing, Opening
 from jmsbridge.aio.producer import MessageProducer
 from jmsbridge.aio.session import Session
 from jmsbridge.destinations import Queue, TemporaryQueue, TemporaryTopic, Topic
-from jmsbridge.errors import IllegalStateException, InvalidDestinationException
-from jmsbridge.message import Message, message_for_body
-from jmsbridge.replies import GivenUp
+from jmsbridge.message import Message
+from jmsbridge.replies import GivenUp, check_requestor, request_of
 from jmsbridge.sending import Sendable
 from jmsbridge.strict import Strict
 
@@ -41,8 +39,7 @@ class Requestor(AsyncClosing, Strict):
         ``message`` may be a plain body. The reply to a request that timed out is dropped by a later request, if it is
         there before that, or has the id or the correlation id of its request as its correlation id.
         """
-        body = isinstance(message, str | bytes | bytearray | memoryview | Mapping)
-        asking: Any = message_for_body(message) if body else message
+        asking = request_of(message)
         while await self._consumer.receive_no_wait() is not None:
             pass
         asking.jms_reply_to = self._reply_to
@@ -74,10 +71,7 @@ def topic_requestor(session: Session, topic: Topic) -> Opening[Requestor]:
 
 async def _open(session: Session, destination: Queue | Topic, reply_to: Any) -> Requestor:
     session._scope.check()
-    if destination is None:
-        raise InvalidDestinationException("a requestor needs a destination")
-    if not session._core.incoming.policy.automatic:
-        raise IllegalStateException("a requestor needs a session that acknowledges automatically")
+    check_requestor(session._core, destination)
     replies = await reply_to()
     return Requestor(
         session, await session.create_producer(destination), await session.create_consumer(replies), replies
