@@ -13,7 +13,6 @@ from jmsbridge.creating import Creating
 from jmsbridge.destinations import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from jmsbridge.errors import (
     IllegalStateException,
-    InvalidArgumentException,
     InvalidDestinationException,
     JMSException,
     UnsupportedFeatureException,
@@ -99,9 +98,7 @@ class Session(Closing, Creating, SessionModes, Strict):
     @group_ack_threshold.setter
     def group_ack_threshold(self, threshold: int) -> None:
         self._check_open()
-        if arguments.count(threshold, "group_ack_threshold") < 1:
-            raise InvalidArgumentException("group_ack_threshold must be 1 or more")
-        self._core.outgoing.group_ack_threshold = threshold
+        self._core.outgoing.group_ack_threshold = arguments.positive(threshold, "group_ack_threshold")
 
     @property
     def send_acknowledgement_handler(self) -> Callable[[Message], object] | None:

@@ -6,10 +6,11 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from jmsbridge.app.converters import Converter, JsonConverter
+from jmsbridge.app.listeners import where
 from jmsbridge.app.requests import Requests, Waiting
 from jmsbridge.app.sessions import LentSession, SessionPool
 from jmsbridge.closing import Closing
@@ -18,10 +19,8 @@ from jmsbridge.core import arguments
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED
 from jmsbridge.core.runtime.interrupts import Work, start_whole
 from jmsbridge.destinations import Destination
-from jmsbridge.documents import destination_named
 from jmsbridge.errors import (
     IllegalStateException,
-    InvalidArgumentException,
     JMSException,
     ResourceAllocationException,
     TransactionRolledBackException,
@@ -101,8 +100,8 @@ class _Calls:
         ``destination`` may be text: ``"orders"``, ``"queue:orders"`` or ``"topic:news"``. Times are seconds. Raises
         what ``MessageProducer.send`` raises.
         """
-        target = _destination(destination)
-        answers = None if reply_to is None else _destination(reply_to)
+        target = where(destination)
+        answers = None if reply_to is None else where(reply_to)
         with self._lend() as lent:
             message = self._message(lent, value, properties, correlation_id, answers)
             producer = lent.producer
@@ -147,7 +146,7 @@ class _Calls:
         It asks the broker for this one message and no further one. A message that cannot be converted stays in the
         queue, and MessageFormat says why. Of a topic it sees only what is sent during the call.
         """
-        target = _destination(destination)
+        target = where(destination)
         with self._lend() as lent:
             lent.session.connection.start()
             with lent.consuming(target, selector) as consumer:
@@ -161,7 +160,7 @@ class _Calls:
 
     def browse(self, queue: Destination | str, *, selector: str | None = None) -> Iterator[Message]:
         """The messages of a queue, which stay there; uses one session until the iterator ends or is closed."""
-        with self._lend() as lent, lent.session.create_browser(arguments.queue(_destination(queue)), selector) as shown:
+        with self._lend() as lent, lent.session.create_browser(arguments.queue(where(queue)), selector) as shown:
             yield from shown
 
 
@@ -232,7 +231,7 @@ class Template(_Calls, Closing, Strict):
     ) -> None:
         self._factory = target if isinstance(target, ConnectionFactory) else ConnectionFactory(target, **options)
         self._converter = JsonConverter() if converter is None else converter
-        self._limits = (_positive(sessions, "sessions"), _positive(max_requests, "max_requests"))
+        self._limits = (arguments.positive(sessions, "sessions"), arguments.positive(max_requests, "max_requests"))
         self._lock = threading.Lock()
         self._opened: _Open | None = None
         self._closed = False
@@ -313,7 +312,7 @@ class Template(_Calls, Closing, Strict):
 
         Done callbacks run on the thread that delivers replies, and must not wait.
         """
-        target = _destination(destination)
+        target = where(destination)
         opened = self._open()
         requests = opened.requests()
         with opened.sessions.lend() as lent:
@@ -367,23 +366,8 @@ def _after_fork() -> None:
 at_fork(after_in_child=_after_fork)
 
 
-def _positive(value: int, name: str) -> int:
-    if arguments.count(value, name) < 1:
-        raise InvalidArgumentException(f"{name} must be 1 or more")
-    return value
-
-
 def _as_it_is(message: Message) -> Message:
     return message
-
-
-@lru_cache(maxsize=256)
-def _named(text: str) -> Destination:
-    return destination_named(text)
-
-
-def _destination(given: Destination | str) -> Destination:
-    return _named(given) if isinstance(given, str) else arguments.destination(given)
 
 
 def _failed(sent: Future[Message], requests: Requests, waiting: Waiting) -> None:

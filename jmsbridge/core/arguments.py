@@ -20,6 +20,7 @@ __all__ = [
     "delivery_mode",
     "destination",
     "milliseconds",
+    "positive",
     "priority",
     "queue",
     "refuse_positional_timeout",
@@ -116,6 +117,14 @@ def count(value: object, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InvalidArgumentException(f"{name} must be a number of 0 or more, not {value!r}")
     return value
+
+
+def positive(value: object, name: str) -> int:
+    """A number of 1 or more; InvalidArgument otherwise."""
+    number = count(value, name)
+    if number < 1:
+        raise InvalidArgumentException(f"{name} must be 1 or more")
+    return number
 
 
 def milliseconds(value: float | timedelta) -> int:
