@@ -9,7 +9,7 @@ from typing import Any
 
 from opentelemetry import metrics, trace
 from opentelemetry.context import Context
-from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.metrics import CallbackOptions, Histogram, Observation
 from opentelemetry.trace import Link, Span, SpanKind, StatusCode
 
 from jmsbridge.message import Message
@@ -117,36 +117,19 @@ class Telemetry:
         span = self._start("process", "process", SpanKind.CONSUMER, _of_message(message), before, links=links)
         measured = self._measured("process", "process", _address(message))
         self._count(measured, message)
-        began = time.monotonic_ns()
-        error: BaseException | None = None
-        try:
-            with trace.use_span(span, record_exception=False, set_status_on_exception=False):
-                yield
-        except BaseException as raised:
-            error = raised
-            raise
-        finally:
-            dealt_with = failed()
-            error = error or dealt_with
-            self._meters.process.record(_seconds(began), measured | _error(error))
-            _end(span, error)
+        with (
+            _ended(span, self._meters.process, measured, failed),
+            trace.use_span(span, record_exception=False, set_status_on_exception=False),
+        ):
+            yield
 
     @contextlib.contextmanager
     def settling(self, name: str, messages: list[dict[str, Any]]) -> Iterator[None]:
         """Messages with these properties are settled, by ``name``: commit, rollback, recover or ack."""
         attributes: Attributes = {"messaging.batch.message_count": len(messages)}
         span = self._start(name, "settle", SpanKind.CLIENT, attributes, links=_links(messages))
-        began = time.monotonic_ns()
-        error: BaseException | None = None
-        try:
+        with _ended(span, self._meters.operation, self.common | _operation(name, "settle")):
             yield
-        except BaseException as raised:
-            error = raised
-            raise
-        finally:
-            measured = self.common | _operation(name, "settle") | _error(error)
-            self._meters.operation.record(_seconds(began), measured)
-            _end(span, error)
 
     # ---- counts
 
@@ -231,6 +214,28 @@ def _links(all_properties: Iterable[Mapping[str, Any]]) -> list[Link]:
 
 def _seconds(began: int) -> float:
     return (time.monotonic_ns() - began) / 1e9
+
+
+@contextlib.contextmanager
+def _ended(
+    span: Span,
+    durations: Histogram,
+    measured: Attributes,
+    failed: Callable[[], BaseException | None] = lambda: None,
+) -> Iterator[None]:
+    """Measure the block and end its span; ``failed`` tells at the end what was not raised."""
+    began = time.monotonic_ns()
+    error: BaseException | None = None
+    try:
+        yield
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        dealt_with = failed()
+        error = error or dealt_with
+        durations.record(_seconds(began), measured | _error(error))
+        _end(span, error)
 
 
 def _end(span: Span, error: BaseException | None) -> None:
