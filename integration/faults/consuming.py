@@ -73,6 +73,9 @@ class _Book:
             self._ledger.write(step, key, message.get_int_property("call"), said)
 
 
+_Role = Callable[[Settings, _Book, threading.Event], None]
+
+
 def _listening(session: Session, book: _Book, stop: threading.Event) -> None:
     def listen(message: Message) -> None:
         book.write(Step.GOT, [message])
@@ -161,27 +164,33 @@ def _awaiting(settings: Settings, book: _Book, stop: threading.Event) -> None:
     asyncio.run(work())
 
 
-_ROLES = {
-    "listener": (AUTO_ACKNOWLEDGE, _listening, _PREFETCH),
-    "receive": (AUTO_ACKNOWLEDGE, _receiving, _PREFETCH),
-    "dups_ok": (DUPS_OK_ACKNOWLEDGE, _listening, 2 * _PREFETCH),
-    "client": (CLIENT_ACKNOWLEDGE, _acknowledging, _PREFETCH + _BATCH),
-    "transacted": (jmsbridge.SESSION_TRANSACTED, _acknowledging, _PREFETCH + _BATCH),
-}
+def _in_session(mode: int, work: Callable[[Session, _Book, threading.Event], None]) -> _Role:
+    """A role that has one session in this mode."""
+
+    def play_it(settings: Settings, book: _Book, stop: threading.Event) -> None:
+        with jmsbridge.connect(settings.url, **_OPTIONS) as connection:
+            connection.start()
+            work(connection.create_session(mode), book, stop)
+
+    return play_it
 
 
-_APPLICATIONS: dict[str, tuple[Callable[[Settings, _Book, threading.Event], None], int]] = {
+_ROLES: dict[str, tuple[_Role, int]] = {
+    "listener": (_in_session(AUTO_ACKNOWLEDGE, _listening), _PREFETCH),
+    "receive": (_in_session(AUTO_ACKNOWLEDGE, _receiving), _PREFETCH),
+    "dups_ok": (_in_session(DUPS_OK_ACKNOWLEDGE, _listening), 2 * _PREFETCH),
+    "client": (_in_session(CLIENT_ACKNOWLEDGE, _acknowledging), _PREFETCH + _BATCH),
+    "transacted": (_in_session(jmsbridge.SESSION_TRANSACTED, _acknowledging), _PREFETCH + _BATCH),
     "container": (_contained, 2 * _PREFETCH),
     "async_container": (partial(_contained, in_loop=True), 2 * _PREFETCH),
     "aio": (_awaiting, _PREFETCH),
 }
-"""Those that make their connection themselves."""
+"""By name, with how many messages it may have unacknowledged."""
 
 
 def main(settings: Settings) -> None:
     """Receive until the standard input ends."""
-    applies, holds = _APPLICATIONS.get(settings.role, (None, 0))
-    mode, work, holds = (0, None, holds) if applies is not None else _ROLES[settings.role]
+    work, holds = _ROLES[settings.role]
     book = _Book(settings, holds)
     stop = threading.Event()
 
@@ -190,12 +199,7 @@ def main(settings: Settings) -> None:
         stop.set()
 
     threading.Thread(target=listen_for_the_end, name="faults-stop", daemon=True).start()
-    if applies is not None:
-        applies(settings, book, stop)
-    elif work is not None:
-        with jmsbridge.connect(settings.url, **_OPTIONS) as connection:
-            connection.start()
-            work(connection.create_session(mode), book, stop)
+    work(settings, book, stop)
     book.closed()
 
 

@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +94,19 @@ def _asynchronously(session: Session, producer: MessageProducer, work: _Work) ->
         producer.send(work.message(number), completion_listener=work)
 
 
-def _synchronously(session: Session, producer: MessageProducer, work: _Work) -> None:
+def _one_by_one(work: _Work, send: Callable[[Message], None]) -> None:
     while (number := work.take()) is not None:
         message = work.message(number)
         try:
-            producer.send(message)
+            send(message)
         except JMSException as error:
             work.failed([message], error)
         else:
             work.outcome(Step.CONFIRMED, [message])
+
+
+def _synchronously(session: Session, producer: MessageProducer, work: _Work) -> None:
+    _one_by_one(work, producer.send)
 
 
 def _in_transactions(session: Session, producer: MessageProducer, work: _Work) -> None:
@@ -140,16 +145,8 @@ def _sort_out(work: _Work, sent: list[Message], error: InDoubt) -> None:
 
 def _by_template(settings: Settings, work: _Work) -> None:
     with Template(settings.url, reconnect_delay_max=0.5) as template:
-        place = destination(settings)
         work.ledger.write(Step.HOLDS, number=1)
-        while (number := work.take()) is not None:
-            message = work.message(number)
-            try:
-                template.send(place, message)
-            except JMSException as error:
-                work.failed([message], error)
-            else:
-                work.outcome(Step.CONFIRMED, [message])
+        _one_by_one(work, partial(template.send, destination(settings)))
 
 
 def _by_tasks(settings: Settings, work: _Work) -> None:
@@ -175,23 +172,34 @@ def _by_tasks(settings: Settings, work: _Work) -> None:
     asyncio.run(send_all())
 
 
-_ROLES = {"async": _asynchronously, "sync": _synchronously, "transacted": _in_transactions}
-_APPLICATIONS = {"template": _by_template, "aio": _by_tasks}
-"""Those that make their connection themselves."""
+def _in_session(
+    send_all: Callable[[Session, MessageProducer, _Work], None], *, transacted: bool = False
+) -> Callable[[Settings, _Work], None]:
+    """A role that has one session."""
+
+    def play_it(settings: Settings, work: _Work) -> None:
+        with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=_WINDOW) as connection:
+            connection.start()
+            session = connection.create_session(transacted=transacted)
+            producer = session.create_producer(destination(settings))
+            work.ledger.write(Step.HOLDS, number=_WINDOW)
+            send_all(session, producer, work)
+
+    return play_it
+
+
+_ROLES: dict[str, Callable[[Settings, _Work], None]] = {
+    "async": _in_session(_asynchronously),
+    "sync": _in_session(_synchronously),
+    "transacted": _in_session(_in_transactions, transacted=True),
+    "template": _by_template,
+    "aio": _by_tasks,
+}
 
 
 def main(settings: Settings) -> None:
     """Send everything; return when all of it is confirmed."""
-    work = _Work(settings)
-    if settings.role in _APPLICATIONS:
-        _APPLICATIONS[settings.role](settings, work)
-        return
-    with jmsbridge.connect(settings.url, reconnect_delay_max=0.5, send_window=_WINDOW) as connection:
-        connection.start()
-        session = connection.create_session(transacted=settings.role == "transacted")
-        producer = session.create_producer(destination(settings))
-        work.ledger.write(Step.HOLDS, number=_WINDOW)
-        _ROLES[settings.role](session, producer, work)
+    _ROLES[settings.role](settings, _Work(settings))
 
 
 if __name__ == "__main__":
