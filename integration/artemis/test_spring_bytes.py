@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 _FOLDER = Path(__file__).resolve().parent / "spring_bytes"
+_LIBRARIES = Path(__file__).resolve().parents[2] / "examples" / "from_spring" / "java" / "pom.xml"
 
 
 @dataclass
@@ -42,7 +43,7 @@ def spring() -> Program:
     """The Spring program, beside its jars."""
     sources = {path.name: path.read_text(encoding="utf-8") for path in _FOLDER.glob("*.java")}
     try:
-        return Program(class_path("spring-bytes", _FOLDER / "pom.xml", sources), "Exchange")
+        return Program(class_path("spring-bytes", _LIBRARIES, sources), "Exchange")
     except BrokerUnavailable as error:
         unavailable(str(error))
         raise
