@@ -1,6 +1,5 @@
 """``Template`` on the embedded broker: single calls from any thread."""
 
-import itertools
 import os
 import threading
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ import msgspec
 import pytest
 
 import jmsbridge
-import jmsbridge_embedded
 from jmsbridge import (
     IllegalState,
     InvalidArgument,
@@ -26,18 +24,9 @@ from jmsbridge import (
 )
 from jmsbridge.app import JsonConverter
 
-_names = itertools.count(1)
-
 
 class Order(msgspec.Struct):
     number: int
-
-
-@pytest.fixture
-def target() -> Iterator[str]:
-    name = f"template-{next(_names)}"
-    yield f"embedded:?broker={name}"
-    jmsbridge_embedded.discard(name)
 
 
 @pytest.fixture

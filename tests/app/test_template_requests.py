@@ -1,6 +1,5 @@
 """Requests of a template that end in another way than by a reply in time."""
 
-import itertools
 import math
 import os
 import threading
@@ -11,19 +10,9 @@ from typing import Any
 import pytest
 
 import jmsbridge
-import jmsbridge_embedded
 from jmsbridge import IllegalState, Message, Queue, Template, TextMessage
 from jmsbridge.app import App, JsonConverter
 from tests.app.support import Heard, eventually
-
-_names = itertools.count(1)
-
-
-@pytest.fixture
-def target() -> Iterator[str]:
-    name = f"template-requests-{next(_names)}"
-    yield f"embedded:?broker={name}"
-    jmsbridge_embedded.discard(name)
 
 
 @pytest.fixture
