@@ -90,7 +90,14 @@ class LinkLife:
         left = timeout if deadline is None else deadline - time.monotonic()
         wait = _Wait()
         self._waits.add(wait)
-        self.thread.start(lambda: start(wait.done))
+
+        def begin() -> None:
+            if self._closing:  # by another thread, which does not wait for this one if it was not running yet
+                self.die(LinkLost("the link was closed"))
+            else:
+                start(wait.done)
+
+        self.thread.start(begin)
         late = ConnectFailed(f"{self.endpoint}: no answer within {timeout:g} s; {SILENT}")
         wait.result(max(0.0, left + 1.0), late)
         self._waits.discard(wait)

@@ -63,6 +63,15 @@ def test_the_result_of_what_was_asked(broker: Broker) -> None:
         broker.life.wait(lambda done: done(None, BackendError("no")), "asking")
 
 
+def test_a_link_that_was_closed_before_its_thread_ran_opens_nothing() -> None:
+    broker = Broker()
+    broker.life.close(lambda: broker.life.die(LinkLost("closed")))
+    with pytest.raises(ConnectFailed, match="the link was closed"):
+        broker.life.open(lambda done: broker.order.append("opened"))
+    assert broker.order[0] == "answered"
+    assert "opened" not in broker.order
+
+
 def test_a_broker_that_does_not_answer_in_time_is_given_up(broker: Broker) -> None:
     with pytest.raises(LinkLost, match=r"asking: no answer from Acme within 0\.01 s") as caught:
         broker.life.wait(lambda done: None, "asking", patience=0.01)
