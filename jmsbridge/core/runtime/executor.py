@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.core.runtime.threads import start_thread
+from jmsbridge.core.runtime.threads import cannot_start, start_thread
 from jmsbridge.core.runtime.waiting import LONGEST_WAIT, WaitSet
 
 __all__ = ["ON_THREADS", "Executor", "Executors", "SerialExecutor"]
@@ -72,7 +72,7 @@ class SerialExecutor:
         try:
             start_thread(self._name, self._run)
         except RuntimeError:  # no more threads: the next wake tries again
-            log.critical("%s: the thread cannot be started", self._name, exc_info=True)
+            cannot_start(self._name)
             return False
         return True
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from jmsbridge.core.runtime.interrupts import in_main_thread
 
-__all__ = ["start_thread"]
+__all__ = ["cannot_start", "start_thread"]
 
 log = logging.getLogger("jmsbridge.threads")
 
@@ -29,4 +29,10 @@ def _start(thread: threading.Thread) -> None:
     try:
         thread.start()
     except RuntimeError:
-        log.critical("%s: the thread cannot be started", thread.name, exc_info=True)
+        cannot_start(thread.name)
+
+
+def cannot_start(name: str) -> None:
+    """Log the RuntimeError of a thread whose work comes later; while Python ends, as 3.12 starts none, say nothing."""
+    if threading.main_thread().is_alive():
+        log.critical("%s: the thread cannot be started", name, exc_info=True)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Run = Callable[[str], str]
 
+STARTING = 20.0
+"""Seconds for a program to start, on a busy machine."""
+
 SENDING = """
 connection = jmsbridge.connect(url)
 session = connection.create_session()
@@ -116,7 +119,7 @@ time.sleep(0.7)
 def test_while_a_thread_connects(server: Server, start: "Callable[[str], Program]") -> None:
     server.heard = lambda line, heard: None
     program = start("threading.Thread(target=jmsbridge.connect, args=(url,), daemon=True).start(); sys.stdin.read()")
-    eventually(lambda: server.lines)
+    eventually(lambda: server.lines, STARTING)
     code, output, errors = program.end()
     assert (code, output) == (0, "")
     assert "terminate" not in errors  # the thread may still say that it was not let in
@@ -129,7 +132,7 @@ def test_while_a_connection_ends(server: Server, start: "Callable[[str], Program
     assert program.line() == "sent"
     server.close()
     code, _, errors = program.end()
-    assert code == 0
+    assert code == 0, errors
     assert "terminate" not in errors
 
 

@@ -20,6 +20,10 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform h
 FORKING = (
     RECEIVING
     + """
+import warnings
+
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)  # 3.12 and later: of every fork with threads
+
 def in_child(work):
     sys.stdout.flush()
     child = os.fork()

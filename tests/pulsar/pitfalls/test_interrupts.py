@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jmsbridge.testing.suite.support import eventually
-from tests.pulsar.pitfalls.test_exit import SENDING, no_receipts
+from tests.pulsar.pitfalls.test_exit import SENDING, STARTING, no_receipts
 from tests.pulsar.server.answering import answer
 from tests.pulsar.server.server import Server
 from tests.pulsar.server.wire import Kind
@@ -36,7 +36,7 @@ with jmsbridge.connect(url) as connection:
 print([each.name for each in threading.enumerate() if "pulsar" in each.name])
 """
     )
-    eventually(lambda: server.lines)
+    eventually(lambda: server.lines, STARTING)
     _interrupt(program)
     assert program.line() == "interrupted"
     eventually(lambda: all(line.ended.is_set() for line in server.lines))
@@ -59,7 +59,7 @@ connection.close()
 print(time.monotonic() - began < 10)
 """
     )
-    eventually(lambda: len(server.heard_of(Kind.SEND)) == 2)
+    eventually(lambda: len(server.heard_of(Kind.SEND)) == 2, STARTING)
     _interrupt(program)
     assert program.line() == "interrupted"
     assert program.end() == (0, "True\n", "")
@@ -85,7 +85,7 @@ connection.close()
 """
     )
     assert program.line() == "waiting"
-    eventually(lambda: server.heard_of(Kind.FLOW))
+    eventually(lambda: server.heard_of(Kind.FLOW), STARTING)
     _interrupt(program)
     assert program.line() == "interrupted"
     assert program.end() == (0, "['0', '1', '2']\n", "")
@@ -102,7 +102,7 @@ consumer.receive()
 """
     )
     assert program.line() == "waiting"
-    eventually(lambda: server.heard_of(Kind.FLOW))
+    eventually(lambda: server.heard_of(Kind.FLOW), STARTING)
     _interrupt(program)
     code, output, errors = program.end()
     assert (code, output) == (-signal.SIGINT, "")
