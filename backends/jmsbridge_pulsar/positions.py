@@ -16,10 +16,10 @@ import _pulsar
 
 from jmsbridge.spi import Address, AddressRefused, BackendError, Envelope, Positioned, PositionLost, Reading, Skipped
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_pulsar.connection.errors import Result, explain, result_of
+from jmsbridge_pulsar.connection.errors import explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import envelope_of, key_of, read_text
-from jmsbridge_pulsar.receiving.opening import has_more, open_reader
+from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of
 
 __all__ = ["PulsarPositions"]
 
@@ -41,7 +41,7 @@ class PulsarPositions(ABC):
 
     def lanes(self, address: Address) -> list[str]:
         """The numbers of its partitions; "0" for a topic that is not divided."""
-        return [str(number) for number in range(len(_partitions(self._reading(), address)))]
+        return [str(number) for number in range(len(partitions_of(self._reading(), address)))]
 
     def first(self, address: Address, lane: str) -> str:
         """The position before the first message."""
@@ -134,7 +134,7 @@ class _Reader:
         facts.life.check()
         self._facts = facts
         self._what = f"reading {address} by position"
-        topics = _partitions(facts, address)
+        topics = partitions_of(facts, address)
         if lane not in map(str, range(len(topics))):
             raise AddressRefused(f"{address} has no lane {lane!r}: {facts.life.broker} has {len(topics)}, from '0' on")
         settings = _pulsar.ReaderConfiguration()
@@ -229,20 +229,6 @@ class _Range:
         """Close it."""
         if self._reader is not None:
             self._reader.close()
-
-
-def _partitions(facts: LinkFacts, address: Address) -> list[str]:
-    """The full names of the topics that it consists of."""
-
-    def ask(done: Done) -> None:
-        def answered(result: Any, found: Any) -> None:
-            refused = None if result == Result.Ok else explain(result, f"{address}", facts.life.broker)
-            done(found, refused)
-
-        facts.library.partitions(facts.names.topic(address), answered)
-
-    found: list[str] = facts.life.wait(ask, f"the lanes of {address}")
-    return found
 
 
 def _message_id(place: _Place) -> Any:

@@ -14,13 +14,12 @@ import _pulsar
 from jmsbridge.spi import Address, AddressRefused
 from jmsbridge.transport.network.link_life import after_all
 from jmsbridge_pulsar.administration.rest import Rest, topic_path
-from jmsbridge_pulsar.administration.topics import parts_of
 from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
 from jmsbridge_pulsar.receiving.memory import Accepted, accepted_of
-from jmsbridge_pulsar.receiving.opening import has_more, open_reader
-from jmsbridge_pulsar.receiving.takers import Taker
+from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of
+from jmsbridge_pulsar.receiving.takers import ReaderTaker, Taker
 
 __all__ = ["open_browser"]
 
@@ -30,22 +29,22 @@ _RANGE: Final = re.compile(r"([(\[])(\d+):(-?\d+)\.\.(\d+):(-?\d+)([)\]])")
 _Position = tuple[int, int]
 
 
-class _Part:
-    """A reader of a topic, or of one of its partitions, that ends with the last message there was."""
+class _Part(ReaderTaker):
+    """On a topic, or one of its partitions; ends with the last message there was."""
 
     def __init__(
         self, is_more: Callable[[Any], bool], reader: Any, settled: "_Settled", partition: int, accepted: Accepted
     ) -> None:
-        self.reader = reader
+        super().__init__(reader, lambda: None)
         self._is_more = is_more
         self._settled = settled
         self._partition = partition
         self._accepted = accepted
 
-    def take(self) -> Any:
-        """The next message, or None at the end."""
-        while self._is_more(self.reader):
-            message = self.reader.read_next(_PATIENCE)
+    def take(self, seconds: float) -> Any:
+        """See ``Taker``; without more messages it does not wait."""
+        while self._is_more(self._reader):
+            message = self._reader.read_next(_PATIENCE)
             ledger, entry, _, batch, published = key_of(message)
             key = ledger, entry, self._partition, batch, published
             if (ledger, entry) not in self._settled and key not in self._accepted:
@@ -62,9 +61,9 @@ class _Browser:
         self._part = next(self._left, None)
 
     def take(self, seconds: float) -> Any:
-        """See ``Taker``; without more messages it does not wait."""
+        """See ``Taker``."""
         while self._part is not None:
-            message = self._part.take()
+            message = self._part.take(seconds)
             if message is not None:
                 return message
             self._part = next(self._left, None)
@@ -78,11 +77,7 @@ class _Browser:
 
     def close(self, library: Library, done: Answered) -> None:
         """See ``Taker``."""
-        after_all([partial(_close, library, part.reader) for part in self._parts], partial(done, Result.Ok, None))
-
-
-def _close(library: Library, reader: Any, done: Answered) -> None:
-    library.ask(reader.close_async, done=done)
+        after_all([partial(part.close, library) for part in self._parts], partial(done, Result.Ok, None))
 
 
 class _Settled:
@@ -108,7 +103,7 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
     assert rest is not None
     facts.life.wait(lambda done: facts.make_queue(address, done), f"browsing {address}")
     whole = facts.names.topic(address)
-    topics = parts_of(rest, whole)
+    topics = partitions_of(facts, address)
     accepted = accepted_of(str(facts.life.endpoint), whole, facts.options.queue_subscription)
     parts = []
 

@@ -17,7 +17,15 @@ from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
 from jmsbridge_pulsar.receiving.takers import BATCH, ConsumerTaker, ReaderTaker
 
-__all__ = ["has_more", "make_queue", "open_reader", "open_taker", "reserve_client_id", "subscription_name"]
+__all__ = [
+    "has_more",
+    "make_queue",
+    "open_reader",
+    "open_taker",
+    "partitions_of",
+    "reserve_client_id",
+    "subscription_name",
+]
 
 _numbers: Final = itertools.count(1)
 _NOT_READY: Final = {2, 6}  # codes of errors that pass, as while the topic moves to another broker
@@ -92,6 +100,19 @@ def has_more(facts: LinkFacts, reader: Any, what: str) -> bool:
         facts.library.ask(reader.has_message_available_async, done=answered)
 
     return bool(facts.life.wait(ask, what))
+
+
+def partitions_of(facts: LinkFacts, address: Address) -> list[str]:
+    """The full names of the topics that it consists of: its partitions, or itself. Blocks."""
+
+    def ask(done: Done) -> None:
+        def answered(result: Any, found: Any) -> None:
+            done(found, None if result == Result.Ok else explain(result, f"{address}", facts.life.broker))
+
+        facts.library.partitions(facts.names.topic(address), answered)
+
+    found: list[str] = facts.life.wait(ask, f"the partitions of {address}")
+    return found
 
 
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
