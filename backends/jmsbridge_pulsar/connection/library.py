@@ -5,13 +5,14 @@ import ctypes
 import logging
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import _pulsar
 
-from jmsbridge.transport.network.forking import at_fork
+from jmsbridge.transport.network.forking import abandoned_at_fork
 from jmsbridge.transport.network.link_life import LinkLife
 from jmsbridge_pulsar.connection.errors import Result, Words, result_of
 
@@ -24,6 +25,7 @@ log = logging.getLogger("jmsbridge.pulsar")
 
 _OPERATION = 30  # seconds after which the library gives a request up
 _ENDING = 5.0  # seconds for its threads to end; they need milliseconds
+_RELEASING = 0.5  # seconds for the last of them to release our callbacks; it needs milliseconds, or never does
 
 
 class Library:
@@ -33,6 +35,7 @@ class Library:
         self.words = words
         """What the brokers said when they refused messages."""
         self._life = life
+        self._mailbox = _Mailbox(life)
         self._client: Any = None
         self.unanswered = 0
         """How many calls have no answer yet."""
@@ -50,8 +53,10 @@ class Library:
     def ask(self, call: Callable[..., Any], *given: Any, done: Answered) -> None:
         """Call a method that takes a callback last, which gets a result and perhaps a value, or an error or a value."""
 
+        mailbox = self._mailbox
+
         def answered(*values: Any) -> None:  # on a thread of the library, which must do nothing else
-            self._life.thread.post(lambda: self._take(values, done))
+            mailbox.post(lambda: self._take(values, done))
 
         self.unanswered += 1
         try:
@@ -89,12 +94,15 @@ class Library:
         """End; its threads have ended then. Its connections are closed already, so that it does not wait for brokers.
 
         Not by ``shutdown``, which keeps the GIL while it waits for a thread that may need the GIL to call us: the
-        process then stands still for 20 seconds. Not by ``close_async``, which calls us on one more thread: if that is
-        still there when Python ends, the library aborts the process. ``close`` waits without a limit, so it has a
-        thread of its own, which is left behind if it does not return.
+        process then stands still for 20 seconds. Not by ``close_async``, which calls us on one more thread. ``close``
+        waits without a limit, so it has a thread of its own, which is left behind if it does not return; and it returns
+        while a last thread releases our callbacks. If that is still there when Python ends, it aborts the process.
         """
         client, self._client = self._client, _Gone()
         if client is not None and not isinstance(client, _Gone):
+            released = threading.Event()
+            last = weakref.ref(self._mailbox, lambda _: released.set())
+            self._mailbox = _Mailbox(self._life)
             ending = threading.Thread(target=_close, args=(client,), name="jmsbridge-pulsar-end-io", daemon=True)
             try:
                 ending.start()
@@ -104,6 +112,9 @@ class Library:
                 ending.join(_ENDING)
                 if ending.is_alive():
                     log.warning("%s: pulsar-client has not ended within %g s", self._life.endpoint, _ENDING)
+            del client
+            if last() is not None:
+                released.wait(_RELEASING)
         _clients.discard(self)
 
     def abandon(self) -> None:
@@ -117,6 +128,13 @@ def _close(client: Any) -> None:
         client.close()
 
 
+class _Mailbox:
+    """What every callback that the library was given refers to, so that it is freed after the last of them."""
+
+    def __init__(self, life: LinkLife) -> None:
+        self.post = life.thread.post
+
+
 class _Gone:
     """In place of a client that was shut down."""
 
@@ -127,13 +145,4 @@ class _Gone:
         return refuse
 
 
-_clients: "weakref.WeakSet[Library]" = weakref.WeakSet()
-
-
-def _abandon_all() -> None:
-    for library in list(_clients):
-        library.abandon()
-    _clients.clear()
-
-
-at_fork(after_in_child=_abandon_all)
+_clients = abandoned_at_fork(Library)

@@ -10,12 +10,11 @@ All of it belongs to the I/O thread.
 import secrets
 import socket
 import time
-import weakref
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
-from jmsbridge.transport.network.forking import at_fork
+from jmsbridge.transport.network.forking import abandoned_at_fork
 from jmsbridge.transport.network.link_life import LinkLife
 from jmsbridge.transport.network.loop import Timer
 from jmsbridge_pulsar.connection.attachments import Attached, Attachments, Controlled
@@ -228,13 +227,4 @@ def _nothing() -> None:
     """It was closed before."""
 
 
-_relays: "weakref.WeakSet[Relay]" = weakref.WeakSet()
-
-
-def _abandon_all() -> None:
-    for relay in list(_relays):
-        relay.abandon()
-    _relays.clear()
-
-
-at_fork(after_in_child=_abandon_all)
+_relays = abandoned_at_fork(Relay)

@@ -1,9 +1,19 @@
 """Callbacks for ``os.fork``, on platforms that have it."""
 
 import os
+import weakref
 from collections.abc import Callable
+from typing import Protocol, TypeVar
 
-__all__ = ["at_fork"]
+__all__ = ["abandoned_at_fork", "at_fork"]
+
+
+class _Abandoned(Protocol):
+    def abandon(self) -> None:
+        """In a forked child: drop what belongs to the parent, without using it."""
+
+
+A = TypeVar("A", bound=_Abandoned)
 
 
 def at_fork(
@@ -16,3 +26,16 @@ def at_fork(
     if hasattr(os, "register_at_fork"):
         given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
         os.register_at_fork(**{name: call for name, call in given.items() if call is not None})
+
+
+def abandoned_at_fork(kind: type[A]) -> "weakref.WeakSet[A]":
+    """A set of living objects of this kind, which are abandoned in a forked child."""
+    living: weakref.WeakSet[A] = weakref.WeakSet()
+
+    def abandon_all() -> None:
+        for each in list(living):
+            each.abandon()
+        living.clear()
+
+    at_fork(after_in_child=abandon_all)
+    return living

@@ -9,11 +9,10 @@ import socket
 import ssl
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable
 
-from jmsbridge.transport.network.forking import at_fork
+from jmsbridge.transport.network.forking import abandoned_at_fork
 from jmsbridge.transport.network.loop import EpollLoop, SelectorLoop, Timer
 
 __all__ = ["ByteStream"]
@@ -391,16 +390,7 @@ class _Tls:
         return data
 
 
-_streams: "weakref.WeakSet[ByteStream]" = weakref.WeakSet()
-
-
-def _abandon_all() -> None:
-    for stream in list(_streams):
-        stream.abandon()
-    _streams.clear()
-
-
-at_fork(after_in_child=_abandon_all)
+_streams = abandoned_at_fork(ByteStream)
 
 
 def _closed() -> ConnectionResetError:
