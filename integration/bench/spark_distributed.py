@@ -31,13 +31,13 @@ _NATIVE = SimpleNamespace(outcome="native")
 
 
 class _Client:
-    """Connection, session and consumer in one. Its message is new each time by its id."""
+    """Connection, session and consumer in one."""
 
     capabilities: ClassVar = {"transactions": _NATIVE, "settle_confirm": _NATIVE}
 
     def __init__(self, *_: object, **__: object) -> None:
         self._own = jmsbridge.connect("embedded:")
-        self._message = self._own.create_session().create_text_message(_BODY)
+        self._session = self._own.create_session()
         self._name, self._count = uuid.uuid4().hex, 0
 
     @property
@@ -53,10 +53,11 @@ class _Client:
     def receive(self, timeout: float) -> Message:
         until = time.perf_counter() + _COST
         self._count += 1
-        self._message.jms_message_id = f"ID:{self._name}:{self._count}"
+        message = self._session.create_text_message(_BODY)
+        message.jms_message_id = f"ID:{self._name}:{self._count}"
         while time.perf_counter() < until:
             continue
-        return self._message
+        return message
 
     def start(self) -> None:
         """Nothing is to be started."""
