@@ -58,7 +58,15 @@ class Slot:
         return None if self._process is None else self.report
 
     def start(self) -> None:
-        """Start a process. It gets no signals of the terminal: they are for the supervising process."""
+        """Start a process; if the system cannot, say so and try again after a pause, as after a death."""
+        try:
+            self._start()
+        except OSError as error:  # no memory, file descriptors or processes are left
+            pause = self._put_off()
+            log.error("worker %d cannot be started (%s); tried again in %g s", self._order.number, error, pause)
+
+    def _start(self) -> None:
+        """The process gets no signals of the terminal: they are for the supervising process."""
         reading, writing = os.pipe()
         order = msgspec.structs.replace(self._order, pipe=writing)
         try:
@@ -103,11 +111,15 @@ class Slot:
 
     def again(self) -> None:
         """Start another process, after a pause that grows unless the last one has lived long."""
-        now = time.monotonic()
-        self._pause = _PAUSE if now - self._begun > _HEALTHY else self._pause
-        self.due, self.restarts = now + self._pause, self.restarts + 1
-        log.warning("worker %d ended with %d; restarted in %g s", self._order.number, self.code, self._pause)
-        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        self._pause = _PAUSE if time.monotonic() - self._begun > _HEALTHY else self._pause
+        pause = self._put_off()
+        self.restarts += 1
+        log.warning("worker %d ended with %d; restarted in %g s", self._order.number, self.code, pause)
+
+    def _put_off(self) -> float:
+        pause, self._pause = self._pause, min(self._pause * 2, _LONGEST_PAUSE)
+        self.due = time.monotonic() + pause
+        return pause
 
     def stop(self) -> None:
         """Ask the process to end, the second time to do so at once."""

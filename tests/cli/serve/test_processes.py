@@ -4,6 +4,7 @@ import os
 import queue
 import signal
 import socket
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -52,6 +53,23 @@ def test_a_process_that_does_not_end_is_killed(
     assert slot.code == -9
     assert slot.due is None
     assert "worker 3 does not end, and is killed; its messages come again" in caplog.text
+
+
+def test_a_process_that_cannot_be_started_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when there is no memory for it."""
+    slot = Slot(Order(app="shop:app", number=3, pipe=-1), queue.SimpleQueue())
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    pauses = []
+    for _ in range(3):
+        slot.start()
+        assert slot.pid is None
+        assert slot.due is not None
+        pauses.append(round(slot.due - time.monotonic()))
+    assert pauses == [1, 2, 4]
+    assert "worker 3 cannot be started" in caplog.text
+    assert "tried again in 4 s" in caplog.text
 
 
 ORPHANING = """
