@@ -1,6 +1,7 @@
 """``Template``: single calls on a broker, from any thread, without sessions, producers and consumers to look after."""
 
 import contextlib
+import logging
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,10 +34,11 @@ from jmsbridge.values import PropertyValue
 
 __all__ = ["Template", "Transaction"]
 
+log = logging.getLogger("jmsbridge.app")
+
 T = TypeVar("T")
 
 _PATIENCE = 60.0  # seconds; the limit of a wait for what another thread does, which has limits of its own
-
 
 _templates: "weakref.WeakSet[Template]" = weakref.WeakSet()
 
@@ -51,6 +53,15 @@ class _Open:
         self._max_requests = max_requests
         self._lock = threading.Lock()  # guards _requests
         self._requests: Requests | None = None
+        this = weakref.ref(self)  # the listener is kept as long as the connection is open, which this closes
+
+        def on_exception(error: JMSException) -> None:
+            log.error("the connection of a template: %s", error)
+            opened = this()
+            if opened is not None and opened.is_over:
+                opened.fail_requests(f"the connection was lost for good ({error})")
+
+        connection.exception_listener = on_exception
 
     @property
     def is_over(self) -> bool:
@@ -69,8 +80,15 @@ class _Open:
         try:
             self.connection.close()
         finally:
-            if self._requests is not None and self.is_over:
-                self._requests.close(why)
+            if self.is_over:
+                self.fail_requests(why)
+
+    def fail_requests(self, why: str) -> None:
+        """Fail the requests that wait."""
+        with self._lock:
+            requests = self._requests
+        if requests is not None:
+            requests.close(why)
 
 
 class _Calls:

@@ -1,5 +1,6 @@
 """Requests of a template that end in another way than by a reply in time."""
 
+import gc
 import math
 import os
 import threading
@@ -12,6 +13,7 @@ import pytest
 import jmsbridge
 from jmsbridge import IllegalState, Message, Queue, Template, TextMessage
 from jmsbridge.app import App, JsonConverter
+from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, eventually
 
 
@@ -90,6 +92,29 @@ def test_a_callback_may_not_close_the_template_which_stays_usable(target: str) -
     assert opened.is_over
     with pytest.raises(IllegalState, match="template is closed"):
         template.send("questions", "q")
+
+
+def test_requests_fail_at_once_when_the_connection_is_lost_for_good(
+    jms_broker: JMSBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Template(jms_broker.url, reconnect_attempts=0) as template:
+        waiting = template.request_async("nobody", "q", timeout=60)
+        jms_broker.cut()
+        with pytest.raises(IllegalState, match=r"the connection was lost for good \(.*\) before the reply came"):
+            waiting.result(5)
+        assert "the connection of a template: " in caplog.text
+        template.send("orders", "later")  # on a new connection
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_template_that_is_dropped_closes_its_connection(target: str) -> None:
+    template = Template(target)
+    template.send("orders", "one")
+    assert template._opened is not None
+    core = template._opened.connection._core
+    del template
+    gc.collect()
+    eventually(lambda: core.supervisor.is_over)
 
 
 def test_a_callback_may_ask_again_when_the_connection_is_lost_for_good(target: str) -> None:

@@ -5,7 +5,6 @@ import ctypes
 import logging
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from typing import Any
