@@ -65,6 +65,8 @@ class JsonText:
             return decoder.decode(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise BadJson(_without_values(error)) from error
+        except Exception as error:  # raised by a check that the type makes itself; its text could quote a value
+            raise BadJson(f"a check of the type raised {type(error).__name__}") from error
 
 
 def _pydantic(value: Any) -> bytes | None:

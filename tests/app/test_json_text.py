@@ -81,3 +81,16 @@ def test_errors_do_not_quote_values_that_are_not_among_those_allowed(text: str, 
     with pytest.raises(BadJson) as caught:
         JsonText(1000, 100).decode(text.encode(), kind)
     assert str(caught.value) == told
+
+
+class Priced(msgspec.Struct):
+    currency: str
+
+    def __post_init__(self) -> None:
+        {"EUR": 1}[self.currency]
+
+
+def test_whatever_a_check_of_the_type_raises_says_that_the_text_does_not_fit() -> None:
+    with pytest.raises(BadJson, match="a check of the type raised KeyError") as caught:
+        JsonText(1000, 10).decode(b'{"currency":"secret"}', Priced)
+    assert "secret" not in str(caught.value)
