@@ -30,12 +30,14 @@ def main(
     cuts: int = 10,
     kills: int = 0,
     restarts: Annotated[int, typer.Option(help="how often all consumers are closed and replaced by others")] = 0,
+    deaths: Annotated[int, typer.Option(help="how often a worker process of the consumers `processes` is killed")] = 0,
     seed: Annotated[int | None, typer.Option(help="repeats the disturbances of a run; default: random")] = None,
     producers: Annotated[str, typer.Option(help="async, sync, transacted, template, aio: one process each")] = ",".join(
         _PLAN.producers
     ),
     consumers: Annotated[
-        str, typer.Option(help="listener, receive, dups_ok, client, transacted, container, async_container, aio")
+        str,
+        typer.Option(help="listener, receive, dups_ok, client, transacted, container, async_container, aio, processes"),
     ] = ",".join(_PLAN.consumers),
     topic: Annotated[bool, typer.Option(help="a topic with a shared durable subscription, not a queue")] = False,
     options: Annotated[
@@ -59,6 +61,7 @@ def main(
         options,
         restarts=restarts,
         scheme=scheme,
+        deaths=deaths,
     )
     report = _carry_out(plan, folder)
     print(text(report))

@@ -5,6 +5,9 @@ Run by ``integration.faults.run`` as ``python -m integration.faults.consuming SE
 
 import asyncio
 import contextlib
+import os
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -12,9 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import jmsbridge
 from integration.faults.ledger import MARKED, Ledger, Step
-from integration.faults.process import Settings, consume, play
+from integration.faults.process import SETTINGS, Settings, consume, play, taken
 from jmsbridge import (
     AUTO_ACKNOWLEDGE,
     CLIENT_ACKNOWLEDGE,
@@ -28,12 +33,17 @@ from jmsbridge import (
     aio,
 )
 from jmsbridge.app import App
+from jmsbridge.cli.running import ERROR, OK
 
-__all__ = ["main"]
+__all__ = ["HELD_BY_PROCESSES", "Book", "container", "main"]
 
 _PREFETCH = 100
 _BATCH = 50
 _TICK = 0.2
+_ENDING = 60.0
+_KILLED = -signal.SIGKILL
+HELD_BY_PROCESSES = 4 * _PREFETCH
+"""How many messages two worker processes with two consumers each may have unacknowledged."""
 _OPTIONS: dict[str, Any] = {
     "prefetch": _PREFETCH,
     "dups_ok_messages": _PREFETCH,
@@ -42,7 +52,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-class _Book:
+class Book:
     """Logs received messages."""
 
     def __init__(self, settings: Settings, holds: int) -> None:
@@ -73,10 +83,10 @@ class _Book:
             self._ledger.write(step, key, message.get_int_property("call"), said)
 
 
-_Role = Callable[[Settings, _Book, threading.Event], None]
+_Role = Callable[[Settings, Book, threading.Event], None]
 
 
-def _listening(session: Session, book: _Book, stop: threading.Event) -> None:
+def _listening(session: Session, book: Book, stop: threading.Event) -> None:
     def listen(message: Message) -> None:
         book.write(Step.GOT, [message])
         book.write(Step.DONE, [message])
@@ -85,7 +95,7 @@ def _listening(session: Session, book: _Book, stop: threading.Event) -> None:
     stop.wait()
 
 
-def _receiving(session: Session, book: _Book, stop: threading.Event) -> None:
+def _receiving(session: Session, book: Book, stop: threading.Event) -> None:
     consumer = book.consumer(session)
     while not stop.is_set():
         message = consumer.receive(timeout=_TICK)
@@ -94,7 +104,7 @@ def _receiving(session: Session, book: _Book, stop: threading.Event) -> None:
             book.write(Step.DONE, [message])
 
 
-def _acknowledging(session: Session, book: _Book, stop: threading.Event) -> None:
+def _acknowledging(session: Session, book: Book, stop: threading.Event) -> None:
     consumer = book.consumer(session)
     got: list[Message] = []
     while not stop.is_set() or got:
@@ -107,7 +117,7 @@ def _acknowledging(session: Session, book: _Book, stop: threading.Event) -> None
             got = []
 
 
-def _settle(session: Session, got: list[Message], book: _Book) -> None:
+def _settle(session: Session, got: list[Message], book: Book) -> None:
     try:
         if session.transacted:
             session.commit()
@@ -122,8 +132,8 @@ def _settle(session: Session, got: list[Message], book: _Book) -> None:
         book.write(Step.DONE, got)
 
 
-def _contained(settings: Settings, book: _Book, stop: threading.Event, *, in_loop: bool = False) -> None:
-    """A container with two consumers, each with a thread or in the event loop."""
+def container(settings: Settings, book: Book, *, in_loop: bool = False) -> App:
+    """An application with two consumers, each with a thread or in the event loop."""
     app = App(settings.url, **_OPTIONS)
     place = f"{'topic' if settings.topic else 'queue'}:{settings.place}"
     subscription = settings.place if settings.topic else None
@@ -136,12 +146,31 @@ def _contained(settings: Settings, book: _Book, stop: threading.Event, *, in_loo
         on_message(message)
 
     app.listener(place, concurrency=2, subscription=subscription)(on_message_in_loop if in_loop else on_message)
-    with app:
+    return app
+
+
+def _contained(settings: Settings, book: Book, stop: threading.Event, *, in_loop: bool = False) -> None:
+    with container(settings, book, in_loop=in_loop):
         book.connected()
         stop.wait()
 
 
-def _awaiting(settings: Settings, book: _Book, stop: threading.Event) -> None:
+def _in_processes(settings: Settings, book: Book, stop: threading.Event) -> None:
+    """``jmsbridge run`` with two worker processes; started again when it was killed."""
+    command = [sys.executable, "-m", "jmsbridge", "run", "integration.faults.serving:app", "--processes", "2"]
+    code = _KILLED
+    while code == _KILLED and not stop.is_set():
+        with subprocess.Popen(command, env={**os.environ, SETTINGS: msgspec.json.encode(settings).decode()}) as serving:
+            while serving.poll() is None and not stop.wait(_TICK):
+                if taken(settings, "supervisor"):
+                    serving.kill()
+            serving.terminate()
+            code = serving.wait(_ENDING)
+    if code not in (_KILLED, OK, ERROR) or not stop.is_set():  # an error: a killed worker was not started again yet
+        raise RuntimeError(f"jmsbridge run ended with {code}")
+
+
+def _awaiting(settings: Settings, book: Book, stop: threading.Event) -> None:
     """A task."""
 
     async def work() -> None:
@@ -164,10 +193,10 @@ def _awaiting(settings: Settings, book: _Book, stop: threading.Event) -> None:
     asyncio.run(work())
 
 
-def _in_session(mode: int, work: Callable[[Session, _Book, threading.Event], None]) -> _Role:
+def _in_session(mode: int, work: Callable[[Session, Book, threading.Event], None]) -> _Role:
     """A role that has one session in this mode."""
 
-    def play_it(settings: Settings, book: _Book, stop: threading.Event) -> None:
+    def play_it(settings: Settings, book: Book, stop: threading.Event) -> None:
         with jmsbridge.connect(settings.url, **_OPTIONS) as connection:
             connection.start()
             work(connection.create_session(mode), book, stop)
@@ -184,6 +213,7 @@ _ROLES: dict[str, tuple[_Role, int]] = {
     "container": (_contained, 2 * _PREFETCH),
     "async_container": (partial(_contained, in_loop=True), 2 * _PREFETCH),
     "aio": (_awaiting, _PREFETCH),
+    "processes": (_in_processes, HELD_BY_PROCESSES),
 }
 """By name, with how many messages it may have unacknowledged."""
 
@@ -191,7 +221,7 @@ _ROLES: dict[str, tuple[_Role, int]] = {
 def main(settings: Settings) -> None:
     """Receive until the standard input ends."""
     work, holds = _ROLES[settings.role]
-    book = _Book(settings, holds)
+    book = Book(settings, holds)
     stop = threading.Event()
 
     def listen_for_the_end() -> None:

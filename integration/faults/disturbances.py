@@ -9,9 +9,11 @@ import msgspec
 from integration.faults.verdict import Disturbance
 from jmsbridge.testing.proxy import Direction, End, FaultProxy
 
-__all__ = ["Act", "draw", "perform"]
+__all__ = ["PROCESSES", "Act", "draw", "perform"]
 
 _CUTS = ("reset", "close", "out", "in", "stall")
+PROCESSES = ("worker", "supervisor")
+"""The disturbances that kill a process of ``jmsbridge run``."""
 _PATIENCE = 5.0  # if a cut within the stream has not happened by then, it is made at once
 
 
@@ -19,8 +21,8 @@ class Act(msgspec.Struct, frozen=True):
     """One planned disturbance.
 
     ``reset`` and ``close`` end every connection, ``stall`` after a silence, ``out`` and ``in`` one of them after
-    ``count`` bytes in that direction; ``kill`` kills the broker. ``restart`` is not a
-    disturbance: it closes all consumers and starts others.
+    ``count`` bytes in that direction; ``kill`` kills the broker, ``worker`` and ``supervisor`` one of these processes.
+    ``restart`` is not a disturbance: it closes all consumers and starts others.
     """
 
     after: float
@@ -29,13 +31,14 @@ class Act(msgspec.Struct, frozen=True):
     count: int = 0
 
 
-def draw(seed: int, cuts: int, kills: int, restarts: int = 0) -> list[Act]:
-    """Draw the disturbances, in order, spread over the run."""
+def draw(seed: int, cuts: int, kills: int, restarts: int = 0, deaths: int = 0) -> list[Act]:
+    """Draw the disturbances, in order, spread over the run; the last of the deaths is a supervisor's."""
     chance = random.Random(seed)
     acts = [Act(chance.random(), chance.choice(_CUTS), chance.randrange(1, 20_000)) for _ in range(cuts)]
     # no kill at the very beginning and end, where there is little to lose
     acts += [Act(0.1 + 0.8 * chance.random(), "kill") for _ in range(kills)]
     acts += [Act(chance.random(), "restart") for _ in range(restarts)]
+    acts += [Act(0.9 * chance.random(), PROCESSES[number == deaths - 1]) for number in range(deaths)]
     return sorted(acts, key=lambda act: act.after)
 
 

@@ -48,10 +48,12 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Ledger:
-    """Writes the log of one process. Thread-safe; a line is passed to the operating system before ``write`` returns."""
+    """Writes the log of one process, or of those that do one's work. Thread-safe; a line is passed to the operating
+    system before ``write`` returns.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._encoder = msgspec.json.Encoder()
 
     def write(self, step: Step, key: str = "", number: int = 0, detail: str = "") -> None:

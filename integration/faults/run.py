@@ -16,7 +16,7 @@ import jmsbridge
 from integration.faults import disturbances
 from integration.faults.brokers import LATE, RESTART_FIRST
 from integration.faults.ledger import Entry, Reader, Step
-from integration.faults.process import Settings, consume
+from integration.faults.process import Settings, ask_to_die, consume
 from integration.faults.verdict import Disturbance, Late, Verdict, judge
 from integration.lab.broker import Broker
 from integration.lab.starting import start
@@ -52,6 +52,8 @@ class Plan(msgspec.Struct, frozen=True):
     """How often all consumers are closed and replaced by others."""
     scheme: str | None = None
     """The scheme of the URLs of a broker that the launcher starts; None for its first one."""
+    deaths: int = 0
+    """How often a process is killed among those of consumers in the role ``processes``."""
 
 
 class Report(msgspec.Struct):
@@ -191,6 +193,13 @@ class _Cast:
         self._start_consumers()
         return True
 
+    def kill(self, what: str) -> Disturbance:
+        """Have a worker process, or what supervises it, killed."""
+        at = time.monotonic()
+        if not ask_to_die(self._folder, what):
+            raise FaultRunError(f"there was no {what} to kill: a consumer must have the role processes")
+        return Disturbance(what, at, time.monotonic())
+
     def _end_consumers(self, patience: float) -> None:
         for process in self.consumers.values():
             if process.stdin is not None:
@@ -231,7 +240,7 @@ class _Director:
         self._wanted: set[tuple[str, int]] = set()  # confirmed, not yet processed
         self._done: set[tuple[str, int]] = set()
         self._confirmed = 0
-        self._acts = disturbances.draw(plan.seed, plan.cuts, plan.kills, plan.restarts)
+        self._acts = disturbances.draw(plan.seed, plan.cuts, plan.kills, plan.restarts, plan.deaths)
         self._disturbances: list[Disturbance] = []
 
     def direct(self) -> Report:
@@ -299,5 +308,7 @@ class _Director:
         if act.kind == "restart":
             self._restarts += self._cast.restart_consumers(self._plan.patience)
             self._ledgers.update((name, []) for name in self._cast.readers if name not in self._ledgers)
+        elif act.kind in disturbances.PROCESSES:
+            self._disturbances.append(self._cast.kill(act.kind))
         elif self._proxy is not None:
             self._disturbances.append(disturbances.perform(act, self._proxy, self._kill))

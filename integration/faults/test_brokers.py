@@ -54,6 +54,16 @@ def test_applications_through_cuts_and_a_kill(tmp_path: Path, row: Row, topic: b
     assert (len(report.disturbances), report.restarts) == (7, 2)
 
 
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("row", "topic"), list(_runs(short=False, rows=[row for row in ROWS if row.applications])))
+def test_worker_processes_through_kills_of_processes(tmp_path: Path, row: Row, topic: bool) -> None:
+    """Of workers and of what supervises them, beside cuts and a kill of the broker."""
+    roles: dict[str, Any] = {"producers": ("template", "async"), "consumers": ("processes", "container")}
+    report = faults(tmp_path, row, min(row.short, 4_000), topic=topic, cuts=3, kills=1, restarts=1, deaths=3, **roles)
+    assert report.ok, text(report)
+    assert (len(report.disturbances), report.restarts) == (7, 1)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("row", "topic"), list(_runs(short=False)))

@@ -35,6 +35,14 @@ def test_consumers_that_are_replaced_during_the_run(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("c*.ledger"))) == 4 * 4
 
 
+def test_worker_processes_that_are_killed(tmp_path: Path) -> None:
+    plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 400, cuts=0, consumers=("processes",), deaths=2)
+    report = run(plan, tmp_path)
+    assert report.failures == []
+    assert report.verdict.counts == {}
+    assert sorted(one.kind for one in report.disturbances) == ["supervisor", "worker"]
+
+
 def test_a_failed_process_is_reported_and_no_process_is_left(tmp_path: Path) -> None:
     plan = Plan(f"embedded:{tmp_path / 'broker.db'}", 10, cuts=0, producers=("sync",), consumers=("unheard-of",))
     report = run(plan, tmp_path)
