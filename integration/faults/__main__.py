@@ -22,6 +22,7 @@ from integration.lab.errors import BrokerError
 from jmsbridge import JMSError
 
 _PLAN = Plan("")  # for its defaults
+_CONSUMERS = "listener, receive, dups_ok, client, transacted, container, async_container, aio; processes: two workers"
 
 
 def main(
