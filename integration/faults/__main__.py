@@ -36,10 +36,7 @@ def main(
     producers: Annotated[str, typer.Option(help="async, sync, transacted, template, aio: one process each")] = ",".join(
         _PLAN.producers
     ),
-    consumers: Annotated[
-        str,
-        typer.Option(help="listener, receive, dups_ok, client, transacted, container, async_container, aio, processes"),
-    ] = ",".join(_PLAN.consumers),
+    consumers: Annotated[str, typer.Option(help=_CONSUMERS)] = ",".join(_PLAN.consumers),
     topic: Annotated[bool, typer.Option(help="a topic with a shared durable subscription, not a queue")] = False,
     options: Annotated[
         str, typer.Option(help="options of jmsbridge for every process, in the form of a URL's query")
