@@ -4,7 +4,7 @@ Creating one does not contact the broker (Jakarta Messaging 3.1 section 4.1).
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from jmsbridge.done import DONE
 from jmsbridge.errors import JMSException
@@ -23,6 +23,7 @@ class Destination(JavaNames):
     """
 
     __slots__ = ("_address",)
+    _advice: ClassVar[dict[str, str]] = {"toString": "write str(…)"}
     _topic = False
     _temporary = False
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import ClassVar
 
 from jmsbridge.strict import Strict
 
@@ -18,6 +19,13 @@ class ConnectionMetaData(Strict):
     """Versions and supported JMSX properties."""
 
     __slots__ = ("broker", "provider_version")
+    _advice: ClassVar[dict[str, str]] = {
+        "getJMSVersion": "write jms_version",
+        "getJMSMajorVersion": "write jms_major_version",
+        "getJMSMinorVersion": "write jms_minor_version",
+        "getJMSProviderName": "write jms_provider_name",
+        "getProviderVersion": "write provider_version",
+    }
 
     jms_version = "3.1"
     jms_major_version = 3

@@ -14,6 +14,8 @@ from typing import Any
 
 import typer.main
 
+import jmsbridge
+from jmsbridge import java_api
 from jmsbridge.cli import app
 from jmsbridge.config import Options
 from jmsbridge.config.java.rules import Rule
@@ -27,6 +29,7 @@ __all__ = [
     "command_pages",
     "commands",
     "java",
+    "java_methods",
     "main",
     "names",
     "options",
@@ -162,11 +165,48 @@ def names() -> str:
     return "\n".join(["| name | to whom | means there | here |", "|---|---|---|---|", *rows])
 
 
+# The table's words for what Python has in another form.
+_JAVA_TYPES = {
+    "ms": "long",
+    "timeout": "long",
+    "Names": "Enumeration",
+    "Messages": "Enumeration",
+    "NameSet": "Set<String>",
+    "buffer": "byte[]",
+    "self": "JMSProducer",
+    "BytesBody": "byte[]",
+    "MapBody": "Map",
+    "ObjectBody": "Serializable",
+    "TextBody": "String",
+}
+_IN_SECONDS = {"ms", "timeout"}
+
+
+def java_methods() -> str:
+    """Every method of Jakarta Messaging, by interface, and what it is in Python."""
+    parts = []
+    for interface in java_api.INTERFACES:
+        parents = " and ".join(f"[{name}](#{name.lower()})" for name in java_api.PARENTS.get(interface, ()))
+        module = "jmsbridge" if hasattr(jmsbridge, interface) else "jmsbridge.domain"
+        about = f"`{module}.{interface}`{f'; has all of {parents}, too' if parents else ''}"
+        table = [_java_row(row) for row in java_api.rows(interface)]
+        parts.append("\n".join([f"### {interface}", "", about, "", "| Java | Python |", "|---|---|", *table]))
+    return "\n\n".join(parts)
+
+
+def _java_row(row: java_api.Row) -> str:
+    names = (row.returns, *row.takes)
+    returns, *takes = (_JAVA_TYPES.get(name, name) for name in names)
+    seconds = ", in seconds" if _IN_SECONDS & {*names} else ""
+    return f"| `{returns} {row.java}({', '.join(takes)})` | `{row.shown}`{seconds} |"
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "options": options,
     "backend_options": backend_options,
     "java": java,
+    "java_methods": java_methods,
     "names": names,
 }
 

@@ -18,6 +18,7 @@ _FOR_READERS = {
     "!object_body": "get_body(_)",
     "!object_fits": "is_body_assignable_to(_)",
     "!read_bytes": "read_bytes(_)",
+    "__str__()": "str(_)",
     "java_stream": "object",
 }
 

@@ -3,6 +3,7 @@
 import inspect
 import pickle
 import pydoc
+import re
 from collections.abc import Callable, Iterator
 from pkgutil import iter_modules
 from typing import Any
@@ -10,7 +11,17 @@ from typing import Any
 import pytest
 
 import jmsbridge
-from jmsbridge import Connection, ConnectionFactory, JMSContext, MessageConsumer, Queue, Session, TextMessage, domain
+from jmsbridge import (
+    Connection,
+    ConnectionFactory,
+    JMSContext,
+    MessageConsumer,
+    Queue,
+    Session,
+    TextMessage,
+    domain,
+    java_api,
+)
 from jmsbridge.strict import JavaNames, Strict
 
 Make = Callable[[Connection, JMSContext], Any]
@@ -250,3 +261,18 @@ def test_frequent_objects_are_not_strict() -> None:
     """Setting an attribute of a class with ``__setattr__`` takes ten times as long."""
     assert [kind for kind in (TextMessage, Queue) if issubclass(kind, Strict)] == []
     assert "__setattr__" not in {name for kind in TextMessage.__mro__[:-1] for name in vars(kind)}
+
+
+METHODS = [(interface, row) for interface in java_api.INTERFACES for row in java_api.rows(interface)]
+
+
+@pytest.mark.parametrize(("interface", "row"), METHODS, ids=[f"{each}-{row.java}-{row.shown}" for each, row in METHODS])
+def test_every_method_of_java_is_here_or_leads_to_what_the_table_says(interface: str, row: java_api.Row) -> None:
+    kind = getattr(jmsbridge, interface, None) or getattr(domain, interface)
+    if row.java in dir(kind):
+        assert row.shown.startswith(f"{row.java}(")
+        return
+    with pytest.raises(AttributeError) as caught:
+        getattr(kind, row.java)
+    name = row.shown.removesuffix(" = …").partition("(")[0]
+    assert re.search(rf"; write {name}(\(…\)| = …)?$", str(caught.value))
