@@ -1,4 +1,4 @@
-"""The page of pairs shows the programs that CI runs."""
+"""The pages of pairs show the programs that CI runs."""
 
 from pathlib import Path
 
@@ -7,18 +7,21 @@ import pytest
 from tests.docs.pages import page
 from tools.laws.source import ROOT
 
-EXAMPLES = ROOT / "examples"
+PAGES = {"from_java": "from-java.md", "from_spring": "from-spring.md", "from_faststream": "from-spring.md"}
+FENCES = {".py": "python", ".java": "java"}
 FILES = [
-    *(path for folder in ("from_spring", "from_faststream") for path in sorted((EXAMPLES / folder).glob("*.py"))),
-    *sorted((EXAMPLES / "from_spring" / "java").glob("*.java")),
+    path
+    for folder in PAGES
+    for path in sorted((ROOT / "examples" / folder).rglob("*"))
+    if path.suffix in FENCES and not path.name.startswith("test_")
 ]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_program_is_on_the_page(path: Path) -> None:
-    fence = {".py": "python", ".java": "java"}[path.suffix]
-    assert f"```{fence}\n{path.read_text(encoding='utf-8').rstrip()}\n```" in page("from-spring.md")
+    folder = path.relative_to(ROOT / "examples").parts[0]
+    assert f"```{FENCES[path.suffix]}\n{path.read_text(encoding='utf-8').rstrip()}\n```" in page(PAGES[folder])
 
 
 def test_there_are_programs() -> None:
-    assert len(FILES) >= 14
+    assert len(FILES) >= 24

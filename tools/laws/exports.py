@@ -13,7 +13,14 @@ _NOT_EXPORTED = {"logger", "log"}
 def check(source: Source) -> Iterator[Violation]:
     """``__all__`` exists, has only names of the module, and has every public definition."""
     if (
-        source.within("tests", "bench", "jmsbridge/testing/sample", "examples/from_spring", "examples/from_faststream")
+        source.within(
+            "tests",
+            "bench",
+            "jmsbridge/testing/sample",
+            "examples/from_java",
+            "examples/from_spring",
+            "examples/from_faststream",
+        )
         or source.path.name == "__main__.py"
         or _has_cases(source)
     ):
