@@ -14,8 +14,8 @@ from jmsbridge.testing.suite.support import Collector, send_texts
 
 Connect = Callable[..., Connection]
 
-_BEAT = 2  # seconds; broker and client give up after two intervals of silence
-_BUSY = 3.2 * _BEAT
+_BEAT = 4  # seconds; broker and client give up after at most two intervals of silence
+_BUSY = 2.2 * _BEAT
 
 
 def compute(until: float) -> int:

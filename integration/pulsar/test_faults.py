@@ -29,7 +29,7 @@ __all__ = ["connect", "name"]
 pytestmark = [
     pytest.mark.broker("pulsar"),
     pytest.mark.server,
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(300),
     pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
 ]
 

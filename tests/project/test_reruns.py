@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.reruns import LIMIT
+from tools.reruns import LEAST
 
 pytest_plugins = ["pytester"]
 
@@ -17,16 +17,29 @@ def test_late(number):
     assert not first, "too late"
 """
 
+MANY = """\
+
+@pytest.mark.parametrize("number", range({count}))
+def test_in_time(number):
+    pass
+"""
+
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
-@pytest.mark.parametrize("count", [1, LIMIT, LIMIT + 1])
+@pytest.mark.parametrize("count", [1, LEAST, LEAST + 1])
 def test_a_few_late_tests_are_listed_and_many_fail_the_run(
     pytester: pytest.Pytester, count: int, workers: tuple[str, ...]
 ) -> None:
     pytester.makepyfile(FLAKY.format(count=count))
     ran = pytester.runpytest_subprocess("-q", "-p", "tools.reruns", "--reruns", "1", *workers)
     ran.stdout.fnmatch_lines(["*failed at first and run again*", "*test_late?0?: AssertionError: too late*"])
-    assert ran.ret == (pytest.ExitCode.TESTS_FAILED if count > LIMIT else pytest.ExitCode.OK)
+    assert ran.ret == (pytest.ExitCode.TESTS_FAILED if count > LEAST else pytest.ExitCode.OK)
+
+
+def test_of_many_tests_one_in_a_thousand_may_be_late(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FLAKY.format(count=LEAST + 1) + MANY.format(count=1000 * (LEAST + 1)))
+    ran = pytester.runpytest_subprocess("-q", "-p", "tools.reruns", "--reruns", "1")
+    assert ran.ret == pytest.ExitCode.OK
 
 
 def test_what_fails_twice_fails_the_run(pytester: pytest.Pytester) -> None:
