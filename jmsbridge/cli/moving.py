@@ -1,17 +1,30 @@
 """``jmsbridge move``, and the transfer of messages between queues without loss."""
 
+import contextlib
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from jmsbridge import Connection, Destination, Message, Queue
+import jmsbridge
+from jmsbridge import Connection, Destination, Message, MessageProducer, Queue
 from jmsbridge.cli.printing import print_json
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.receive import Tally, check_whole
 from jmsbridge.cli.running import OK, note, reporting
-from jmsbridge.cli.target import Broker, JsonArg, LimitArg, SelectorArg, queue_named
+from jmsbridge.cli.target import (
+    Broker,
+    JsonArg,
+    LimitArg,
+    SelectorArg,
+    complete_target,
+    queue_named,
+    warn_if_fleeting,
+    warn_if_private,
+)
+from jmsbridge.config import resolve
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.spi import NotSupported
 
@@ -21,30 +34,43 @@ _STEP = 1000  # messages per call, between which Ctrl-C and the progress bar are
 _TRANSACTION = 100
 _PATIENCE = 1.0
 
+_ElsewhereArg = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="URL|PROFILE",
+        help="The broker of TARGET, if it is another one.",
+        show_default=False,
+        autocompletion=complete_target,
+    ),
+]
+
 
 def move(
     broker: Broker,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The queue to move from.")],
-    to: Annotated[str, typer.Argument(metavar="TARGET", help="The queue to move to.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The queue to move to.")],
+    elsewhere: _ElsewhereArg = None,
     selector: SelectorArg = None,
     limit: LimitArg = None,
     as_json: JsonArg = False,
 ) -> int:
     """Move messages from one queue to another, in order.
 
-    Messages that a consumer holds stay. The broker moves them if it can; otherwise they are received and sent in
-    transactions of 100, so that none is lost, and get new message ids. To move between brokers, pipe `receive` into
-    `send`.
+    Messages that a consumer holds stay. The broker moves them if it can; otherwise, and always to another broker, they
+    are received and sent in transactions of 100, so that none is lost, and get new message ids. If it is interrupted,
+    up to 100 may be at both brokers.
 
     Examples:
 
       jmsbridge move orders orders.eu --selector "region = 'eu'"
 
       jmsbridge move DLQ orders --limit 10 --json
+
+      jmsbridge move orders orders --target old --to new
     """
-    here, there = queue_named(source), queue_named(to)
-    if here == there:
-        raise ConfigurationError("source and target are the same queue")
+    here, there = queue_named(source), queue_named(target)
+    _check(broker, elsewhere, here == there)
     tally = Tally()
 
     def report(whole: bool) -> None:
@@ -53,13 +79,38 @@ def move(
         else:
             note(f"{'' if whole else 'at least '}{tally.count} moved from {here.address} to {there.address}")
 
-    with (
-        broker.connect() as connection,
-        reporting(report),
-        counting("moved", total=limit) as tally.show,
-    ):
-        _move(connection, here, there, selector, limit, tally)
+    with ExitStack() as stack:
+        connection = stack.enter_context(broker.connect())
+        other = stack.enter_context(jmsbridge.connect(elsewhere)) if elsewhere is not None else None
+        stack.enter_context(reporting(report))
+        tally.show = stack.enter_context(counting("moved", total=limit))
+        if other is None:
+            _move(connection, here, there, selector, limit, tally)
+        elif _may_hold(connection, here):
+            transfer(connection, here, selector, limit, lambda message: there, tally, to=other)
     return OK
+
+
+def _check(broker: Broker, elsewhere: str | None, same_name: bool) -> None:
+    """Refuse a move onto itself, or to a broker that ends with the command."""
+    if elsewhere is None:
+        if same_name:
+            raise ConfigurationError("source and target are the same queue")
+        return
+    other = resolve(elsewhere)
+    if warn_if_private(other):
+        raise ConfigurationError("--to: the embedded broker in memory ends with this command: give it a folder")
+    if same_name and set(other.endpoints) & set(broker.resolve().endpoints):
+        raise ConfigurationError("source and target are the same queue of the same broker")
+    if fleeting := warn_if_fleeting(other):
+        note(f"note: {fleeting}")
+
+
+def _may_hold(connection: Connection, queue: Queue) -> bool:
+    """False if the queue is known to be empty: a consumer would create it, even if its name is mistyped."""
+    with contextlib.suppress(UnsupportedFeature, NotSupported):
+        return connection.admin.depth(queue) > 0
+    return True
 
 
 def _move(
@@ -95,40 +146,51 @@ def transfer(
     limit: int | None,
     readdress: Callable[[Message], Destination],
     show: Callable[[int], None],
+    to: Connection | None = None,
 ) -> int:
     """Receive messages and send each to the result of ``readdress``, in transactions; returns how many.
 
     Ends when no message is available; JMSError if an emulated selector has not seen all by then. Whatever stops it,
-    each message is in exactly one of the queues. Priority, delivery mode and time to live are kept.
+    each message is in exactly one of the queues; with ``to``, a connection to another broker, those of the last
+    transaction may be in both. Priority, delivery mode and time to live are kept.
     """
     session = connection.create_session(True)
+    sending = session if to is None else to.create_session(True)
+
+    def commit() -> None:
+        if sending is not session:
+            sending.commit()
+        session.commit()
+
     connection.start()
     consumer = session.create_consumer(source, selector)
-    producer = session.create_producer(None)
+    producer = sending.create_producer(None)
     count = batch = 0
-    while limit is None or count + batch < limit:
-        message = consumer.receive(timeout=_PATIENCE) if not batch else consumer.receive_no_wait()
+    while True:
+        is_last = count + batch == limit
+        message = None if is_last else consumer.receive(timeout=0 if batch else _PATIENCE)
         if message is not None:
-            left = message.jms_expiration / 1000 - time.time() if message.jms_expiration else 0.0
-            producer.send(
-                readdress(message),
-                message,
-                delivery_mode=message.jms_delivery_mode,
-                priority=message.jms_priority,
-                time_to_live=max(left, 0.001) if message.jms_expiration else 0.0,
-            )
+            _forward(message, producer, readdress(message))
             batch += 1
-        if batch == _TRANSACTION or (message is None and batch):
-            session.commit()
+        if batch and (batch == _TRANSACTION or message is None):
+            commit()
             count, batch = count + batch, 0
             show(count)
         elif message is None:
             break
-    if batch:
-        session.commit()
-        count += batch
-        show(count)
     if count != limit:
         check_whole(consumer, source)
     session.close()
+    sending.close()
     return count
+
+
+def _forward(message: Message, producer: MessageProducer, where: Destination) -> None:
+    left = message.jms_expiration / 1000 - time.time() if message.jms_expiration else 0.0
+    producer.send(
+        where,
+        message,
+        delivery_mode=message.jms_delivery_mode,
+        priority=message.jms_priority,
+        time_to_live=max(left, 0.001) if message.jms_expiration else 0.0,
+    )

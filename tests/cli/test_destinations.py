@@ -1,14 +1,17 @@
 """list, create, remove, purge, move: against a broker that offers administration, and move also without."""
 
 import json
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from typer.testing import Result
 
-from jmsbridge import Connection, Queue
+import jmsbridge
+from jmsbridge import Connection, JMSException, Queue, Session
 from jmsbridge.cli import asking, moving
 from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.spi import Address, NotSupported
@@ -134,7 +137,14 @@ class TestWithAdministration:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("move", "orders", "orders"), ("move", "topic:a", "b"), ("purge", "topic:a"), ("export", "topic:a"), ("dlq", "x")],
+    [
+        ("move", "orders", "orders"),
+        ("move", "topic:a", "b"),
+        ("move", "orders", "orders", "--to", "embedded:"),
+        ("purge", "topic:a"),
+        ("export", "topic:a"),
+        ("dlq", "x"),
+    ],
 )
 def test_a_wrong_command_line_ends_with_2(run: Run, arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
@@ -154,6 +164,64 @@ def test_a_move_from_a_misspelt_queue_does_not_create_it(
     assert run("list").stdout == ""
     fill(run, "orders", "one")
     assert "1 moved" in run("move", "orders", "copy").stderr
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> str:
+    """Another broker."""
+    return f"embedded:{tmp_path / 'elsewhere'}"
+
+
+@pytest.mark.parametrize("limit", [None, 110])
+def test_a_move_to_another_broker_keeps_order_and_headers(run: Run, elsewhere: str, limit: int | None) -> None:
+    fill(run, "orders", *(str(number) for number in range(250)))
+    assert run("send", "orders", "eu", "-p", "region=eu", "--time-to-live", "1h", "--type", "c", "-q").exit_code == 0
+    result = run("move", "orders", "orders", "--to", elsewhere, *(("-n", str(limit)) if limit else ()), "--json")
+    assert result.exit_code == 0, result.output
+    moved = limit or 251
+    assert json.loads(result.stdout) == {"source": "queue:orders", "target": "queue:orders", "moved": moved}
+    numbers = [*(str(number) for number in range(250)), "eu"]
+    assert bodies(run, "orders") == numbers[moved:]
+    with jmsbridge.connect(elsewhere) as connection:
+        connection.start()
+        found = list(connection.create_session().create_browser(Queue("orders")))
+    assert [message.get_body(str) for message in found] == numbers[:moved]
+    if not limit:
+        assert (found[-1].get_string_property("region"), found[-1].jms_type) == ("eu", "c")
+        assert 3500 < found[-1].jms_expiration / 1000 - time.time() <= 3600
+
+
+def test_a_move_to_another_broker_that_fails_leaves_the_messages(
+    run: Run, elsewhere: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(run, "orders", *(str(number) for number in range(150)))
+    commit, commits = Session.commit, list[Session]()
+
+    def fails_at_last(session: Session) -> None:
+        commits.append(session)
+        if len(commits) == 3:
+            raise JMSException("the other broker is full")
+        commit(session)
+
+    monkeypatch.setattr(Session, "commit", fails_at_last)
+    result = run("move", "orders", "new", "--to", elsewhere)
+    assert (result.exit_code, "at least 100 moved" in result.stderr, "full" in result.stderr) == (1, True, True)
+    assert commits[0] is commits[2] is not commits[1]  # what is sent is committed first
+    assert bodies(run, "orders") == [str(number) for number in range(100, 150)]
+    with jmsbridge.connect(elsewhere) as connection:
+        assert connection.admin.depth(Queue("new")) == 100
+
+
+def test_a_move_to_the_same_broker_by_another_name_is_refused(run: Run, broker: str) -> None:
+    fill(run, "orders", "one")
+    result = run("move", "orders", "orders", "--to", broker)
+    assert result.exit_code == 2
+    assert "same" in result.stderr or "memory" in result.stderr
+
+
+def test_a_move_to_another_broker_from_a_misspelt_queue_does_not_create_it(run: Run, elsewhere: str) -> None:
+    assert "0 moved" in run("move", "nosuch", "orders", "--to", elsewhere).stderr
+    assert run("list").stdout == ""
 
 
 @pytest.fixture
