@@ -7,7 +7,8 @@ import jakarta.jms.TextMessage;
 import org.apache.activemq.ActiveMQConnectionFactory;
 
 /**
- * The service that is moved, with ActiveMQ's own client: it sends orders, ten customers in turn, or handles some.
+ * The service that is moved, with ActiveMQ's own client: it sends orders, ten customers in turn, or handles at most some
+ * until none comes any more.
  *
  * <pre>java Service URL USER PASSWORD send|handle COUNT</pre>
  */
@@ -39,8 +40,12 @@ public final class Service {
 
     private static void handle(Session session, Queue orders, int count) throws Exception {
         MessageConsumer consumer = session.createConsumer(orders);
+        System.out.println("ready");
         for (int handled = 0; handled < count; handled++) {
-            TextMessage order = (TextMessage) consumer.receive(30_000);
+            TextMessage order = (TextMessage) consumer.receive(10_000);
+            if (order == null) {
+                return;
+            }
             System.out.println(order.getIntProperty("number"));
             order.acknowledge();
         }
