@@ -20,6 +20,20 @@ _LITERALS = {
     "false": "boolean",
 }
 _IN_TEMPLATES = {"execute": ("Session", "MessageProducer"), "browse": ("Session", "QueueBrowser")}
+_GOES_OVER = {
+    "forEach",
+    "forEachRemaining",
+    "filter",
+    "map",
+    "flatMap",
+    "anyMatch",
+    "allMatch",
+    "noneMatch",
+    "removeIf",
+}
+_GOES_OVER |= {"ifPresent", "ifPresentOrElse", "thenAccept", "thenApply"}
+_HAS_THE_SAME = {"iterator", "listIterator", "stream", "parallelStream", "values", "subList"}
+_HAS_THE_SAME |= {"filter", "sorted", "distinct", "limit", "skip", "findFirst", "findAny"}
 _SENDS = {"send", "publish", "convertAndSend", "sendAndReceive", "convertSendAndReceive"}
 _CREATES = {"createQueue": "", "createTopic": "topic:"}
 
@@ -138,7 +152,10 @@ class Calls:
 
     def _for_each(self, node: Node) -> None:
         name, kind = text(node.child_by_field_name("name")), node.child_by_field_name("type")
-        self._scoped({name: self._resolve(kind)}, node)
+        known = self._resolve(kind)
+        if simple(kind) == "var":
+            known = self.type_of(node.child_by_field_name("value")).removesuffix("[]").removesuffix("<>")
+        self._scoped({name: known}, node)
 
     def _instance(self, node: Node) -> None:
         self._inside(node)
@@ -171,7 +188,9 @@ class Calls:
     def _argument_types(self, call: Node, place: int, count: int) -> Sequence[str]:
         method = self._meant(call) if call.type == "method_invocation" else None
         if method is None:
-            return ()
+            receiver = self.type_of(call.child_by_field_name("object"))
+            over = receiver.endswith("<>") and text(call.child_by_field_name("name")) in _GOES_OVER
+            return ("", receiver.removesuffix("<>"))[-count:] if over and count else ()
         if method.takes is not None:
             return FUNCTIONAL.get(method.takes[place], ()) if place < len(method.takes) else ()
         if method.name in _IN_TEMPLATES or method.name.startswith("browse"):
@@ -184,8 +203,10 @@ class Calls:
         if kind is not None and kind.type == "array_type":
             return f"{self._resolve(kind.child_by_field_name('element'))}[]"
         name = simple(kind)
-        name = next((bounds[name] for bounds in reversed(self._bounds) if name in bounds), name)
-        return "String" if name == "String" else self._index.resolve(name, self._unit.names)
+        bound = next((bounds[name] for bounds in reversed(self._bounds) if name in bounds), None)
+        if bound is not None:
+            return self._index.resolve(bound, self._unit.names)
+        return "String" if name == "String" else self._index.type_of(kind, self._unit.names)
 
     def type_of(self, node: Node | None) -> str:
         """The type of an expression, as far as it matters; empty if it is unknown."""
@@ -216,7 +237,7 @@ class Calls:
             return "String" if "String" in sides else ""
         if node.type == "method_invocation":
             method = self._meant(node)
-            return method.returns if method is not None else self._own_result(node)
+            return method.returns if method is not None else self._own_result(node) or self._element(node)
         return ""
 
     def _variable(self, name: str) -> str:
@@ -272,6 +293,13 @@ class Calls:
                     if own.name == name and own.takes == takes:
                         return own.returns
         return ""
+
+    def _element(self, node: Node) -> str:
+        """What a method of a collection, an iterator, a stream or the like returns."""
+        receiver = self.type_of(node.child_by_field_name("object"))
+        if not receiver.endswith("<>") or text(node.child_by_field_name("name")) in _HAS_THE_SAME:
+            return receiver if receiver.endswith("<>") else ""
+        return receiver.removesuffix("<>")
 
     # ---- what is found
 

@@ -75,14 +75,14 @@ class Index:
         found.parents = [resolved for each in _parents(found.node) if (resolved := self.resolve(simple(each), names))]
         for parameter in children(found.node.child_by_field_name("parameters"), "formal_parameter"):  # of a record
             for name, kind in declared(parameter):
-                found.fields[name] = self.resolve(simple(kind), names)
+                found.fields[name] = self.type_of(kind, names)
         for member in _members(found.node):
             if member.type == "field_declaration":
                 for name, kind in declared(member):
-                    found.fields[name] = self.resolve(simple(kind), names)
+                    found.fields[name] = self.type_of(kind, names)
             elif member.type == "method_declaration":
                 takes = len(children(member.child_by_field_name("parameters"), "formal_parameter", "spread_parameter"))
-                returns = self.resolve(simple(member.child_by_field_name("type")), names)
+                returns = self.type_of(member.child_by_field_name("type"), names)
                 found.methods.append(JavaMethod(text(member.child_by_field_name("name")), takes, returns))
 
     def resolve(self, name: str, names: Names) -> str:
@@ -92,6 +92,17 @@ class Index:
             return known
         last = name.rpartition(".")[2]
         return f"project:{last}" if last in self.classes else ""
+
+    def type_of(self, kind: Node | None, names: Names) -> str:
+        """The same of a type as it is written; ``Session<>`` is anything with sessions, by its last type argument."""
+        found = self.resolve(simple(kind), names)
+        if found or kind is None:
+            return found
+        if kind.type == "wildcard":
+            return self.type_of(next(iter(children(kind)), None), names)
+        arguments = children(kind, "type_arguments") if kind.type == "generic_type" else []
+        elements = self.type_of(next(reversed(children(arguments[0])), None), names) if arguments else ""
+        return f"{elements}<>" if elements else ""
 
     def project_class(self, kind: str, near: Unit) -> JavaClass | None:
         """The class of the project that a type is, in the package of ``near`` if there are several."""

@@ -12,7 +12,10 @@ _APIS = ("javax.jms", "jakarta.jms")
 _SPRING = "org.springframework.jms"
 _CLIENTS = (
     "com.datastax.oss.pulsar.jms",
-    "com.ibm.",
+    "com.ibm.jms",
+    "com.ibm.mq.jakarta.jms",
+    "com.ibm.mq.jms",
+    "com.ibm.msg.client",
     "com.rabbitmq.jms",
     "com.solacesystems.jms",
     "org.apache.activemq",
@@ -21,6 +24,7 @@ _CLIENTS = (
     "org.messaginghub.pooled.jms",
     "org.springframework.jms.connection",
 )
+_OTHER_APIS = ("org.apache.activemq.artemis.api.core", "org.apache.activemq.artemis.core")
 
 FUNCTIONAL: dict[str, tuple[str, ...]] = {
     "MessageListener": ("Message",),
@@ -94,7 +98,7 @@ def _known(path: str) -> str:
     package, _, name = path.rpartition(".")
     if package in _APIS:
         return name if name in _API or name.endswith("Exception") or name in CLASSES else ""
-    if path.startswith(_CLIENTS):
+    if path.startswith(_CLIENTS) and not path.startswith(_OTHER_APIS):
         return next((ending for ending in _ENDINGS if name.endswith(ending)), "")
     if path.startswith(f"{_SPRING}."):
         return name if name in _OF_SPRING else ""
