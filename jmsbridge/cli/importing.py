@@ -1,6 +1,5 @@
 """``jmsbridge import``: turns Java configuration into a profile."""
 
-import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -16,11 +15,6 @@ from jmsbridge.config.writing import profile_text, write_profile
 from jmsbridge.errors import ConfigurationError
 
 __all__ = ["import_configuration"]
-
-_LARGEST = 1 << 20
-_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:|\()[^\s=]*(?:\?\S*)?$")
-_ASSIGNED = re.compile(r"\s*[^\s:=]+\s*=")
-_KINDS = {".properties": "properties", ".yml": "yaml", ".yaml": "yaml"}
 
 
 class _Client(StrEnum):
@@ -144,39 +138,14 @@ _TITLES = {
 
 def _source(source: str) -> tuple[str, str, str]:
     """The text, its kind, and the name for the profile."""
+    from jmsbridge.config.java.files import LARGEST, decoded, kind_of, read_file
+
     if source == "-":
-        text = _decoded(sys.stdin.buffer.read(_LARGEST + 1), "standard input")
-        return text, _kind_of(text), "imported"
+        text = decoded(sys.stdin.buffer.read(LARGEST + 1), "standard input")
+        return text, kind_of(text), "imported"
     path = Path(source)
-    if path.suffix.lower() in _KINDS or path.is_file():
-        data = _read(path)
-        kind = _KINDS.get(path.suffix.lower()) or _kind_of(data)
-        return data, kind, "".join(letter if letter.isalnum() else "-" for letter in path.stem)
+    if path.suffix.lower() in (".properties", ".yml", ".yaml") or path.is_file():
+        return read_file(path)
     if ":" not in source:
         raise ConfigurationError(f"{source!r} is neither a file nor a URL")
     return source, "url", "imported"
-
-
-def _kind_of(text: str) -> str:
-    """The kind of a text without a file name: one line with a URL, YAML, or else properties."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if len(lines) == 1 and _URL.match(lines[0].strip()):
-        return "url"
-    return "properties" if any(_ASSIGNED.match(line) for line in lines) or not lines else "yaml"
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return _decoded(stream.read(_LARGEST + 1), repr(str(path)))
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
-
-
-def _decoded(data: bytes, what: str) -> str:
-    if len(data) > _LARGEST:
-        raise ConfigurationError(f"{what} is too large for a configuration file")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")  # the encoding of properties files up to Java 8

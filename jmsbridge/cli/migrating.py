@@ -38,7 +38,8 @@ def migrate(
     Reads sources with `javax.jms` or `jakarta.jms`, plain or with Spring's `@JmsListener` and `JmsTemplate`, injected
     contexts and message-driven beans. Nothing of the project is executed. What cannot be read or parsed is listed on
     standard error with its line, and the rest goes on. Needs the extra `migrate`. In a pipe each line begins with
-    "feature" (then feature, option name, support, price, place) or "use" (then Java, Python, place).
+    "feature" (then feature, option name, support, price, place), "library" or "use" (then Java, Python, place).
+    The page and the JSON have the profiles that `jmsbridge import` makes of the project's configuration, too.
 
     Examples:
 
@@ -65,7 +66,8 @@ def migrate(
         note(f"warning: {each['at']}: {each['reason']}")
     if not as_json:
         for each in report["configuration"]:
-            note(f"{each['file']} is configuration: `{each['command']}` makes a profile of it")
+            what = f": {each['problem']}" if "problem" in each else ", which makes a profile of it"
+            note(f"{each['file']} is configuration, for `{each['command']}`{what}")
         uses = sum(len(use["at"]) for use in report["uses"])
         note(f"{counted(uses, 'use')} of messaging in {counted(report['files'], 'file')}")
     return OK
@@ -113,6 +115,8 @@ def _print(report: dict[str, Any]) -> None:
         lead="feature",
         style=lambda row: _STYLES.get(str(row[2]), ""),
     )
+    libraries = [(each["library"], each["python"], _places(each["at"])) for each in report["libraries"]]
+    print_rows(("library", "Python", "where"), libraries, title="libraries of the build", lead="library")
     uses = [(each["java"], each["python"], _places(each["at"])) for each in report["uses"]]
     print_rows(("Java", "Python", "where"), uses, title="Java and Python", lead="use")
 

@@ -32,9 +32,14 @@ def html(document: dict[str, Any], title: str) -> str:
             ([_code(use["java"]), _code(use["python"]), _places(use["at"])] for use in document["uses"]),
         ),
         _section(
+            "Libraries",
+            ["Java", "Python", "where"],
+            ([_code(each["library"]), _text(each["python"]), _places(each["at"])] for each in document["libraries"]),
+        ),
+        _section(
             "Configuration",
-            ["file", "command"],
-            ([_code(c["file"]), _code(c["command"])] for c in document["configuration"]),
+            ["file", "profile", "command"],
+            ([_code(c["file"]), _block(c), _code(c["command"])] for c in document["configuration"]),
         ),
         _section(
             "Not understood", ["where", "reason"], ([_code(p["at"]), _text(p["reason"])] for p in document["problems"])
@@ -64,6 +69,11 @@ def _text(value: str) -> str:
 
 def _code(value: str) -> str:
     return f"<code>{escape(value)}</code>"
+
+
+def _block(configuration: dict[str, str]) -> str:
+    profile = configuration.get("profile")
+    return _text(configuration["problem"]) if profile is None else f"<pre>{escape(profile)}</pre>"
 
 
 def _places(at: list[str]) -> str:

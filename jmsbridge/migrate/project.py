@@ -10,6 +10,7 @@ from jmsbridge.migrate.beans import Beans
 from jmsbridge.migrate.calls import Calls
 from jmsbridge.migrate.findings import Finding, Job, Problem
 from jmsbridge.migrate.index import Index, Unit
+from jmsbridge.migrate.libraries import BUILDS, named_in
 from jmsbridge.migrate.names import Names
 from jmsbridge.migrate.syntax import children, first_error, line, parse, text
 
@@ -22,14 +23,19 @@ _CONFIGURATION = {"jndi.properties", "application.properties", "application.yml"
 
 @dataclass
 class Project:
-    """What was found, in the order of the files; paths are relative to ``root``."""
+    """What was found, in the order of the files; paths as texts are relative to ``root``.
+
+    ``configuration`` has the files for ``jmsbridge import``, ``libraries`` file, line and name of each that a build
+    names.
+    """
 
     root: Path
     files: int = 0
     findings: list[Finding] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    configuration: list[str] = field(default_factory=list)
+    configuration: list[Path] = field(default_factory=list)
+    libraries: list[tuple[str, int, str]] = field(default_factory=list)
     index: Index = field(default_factory=lambda: Index([]))
 
 
@@ -68,9 +74,19 @@ def _sources(root: Path, project: Project) -> Iterator[Path]:
         for name in sorted(files):
             found = Path(folder, name)
             if name in _CONFIGURATION:
-                project.configuration.append(_shown(found, root))
+                project.configuration.append(found)
+            elif name in BUILDS:
+                _read_build(found, project)
             elif name.endswith(".java") and found.is_file() and not found.is_symlink():
                 yield found
+
+
+def _read_build(path: Path, project: Project) -> None:
+    shown = _shown(path, project.root)
+    try:
+        project.libraries += [(shown, number, library) for number, library in named_in(path)]
+    except OSError as error:
+        project.problems.append(Problem(shown, 1, f"cannot be read: {error.strerror}"))
 
 
 def _shown(path: Path, root: Path) -> str:

@@ -35,11 +35,29 @@ def test_json() -> None:
 
 def test_problems_and_configuration_are_told(tmp_path: Path) -> None:
     (tmp_path / "application.yml").touch()
+    (tmp_path / "jndi.properties").write_text("connectionfactory.shop = amqp://broker:5672?jms.password=secret\n")
+    (tmp_path / "pom.xml").write_text("<dependency>\n<artifactId>qpid-jms-client</artifactId></dependency>\n")
+    (tmp_path / "build.gradle.kts").write_text('implementation("com.rabbitmq.jms:rabbitmq-jms:3.2.0")\n')
     (tmp_path / "Half.java").write_bytes((SOURCES / "broken" / "Half.java").read_bytes())
     result = _run(tmp_path)
     assert result.exit_code == 0
     assert "warning: Half.java:10: is not Java here" in result.stderr
-    assert "`jmsbridge import application.yml`" in result.stderr
+    assert "`jmsbridge import jndi.properties`, which makes a profile of it" in " ".join(result.stderr.split())
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert [line[1::2] for line in lines if line[0] == "library"] == [
+        ["qpid-jms-client", "pom.xml:2"],
+        ["rabbitmq-jms", "build.gradle.kts:1"],
+    ]
+    report = json.loads(_run(tmp_path, "--json").stdout)
+    empty, found = report["configuration"]
+    assert (empty["file"], "profile" in empty, found["file"]) == ("application.yml", False, "jndi.properties")
+    assert empty["problem"]
+    assert found["profile"].startswith("[profiles.jndi]\nurl = ")
+    assert "secret" not in json.dumps(report)
+    assert _run(tmp_path, "--html", tmp_path / "report.html").exit_code == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<pre>[profiles.jndi]" in page
+    assert "pip install &#x27;jmsbridge[rabbitmq]&#x27;" in page
 
 
 class _Page(HTMLParser):

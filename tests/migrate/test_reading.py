@@ -124,7 +124,7 @@ def test_links_hidden_folders_and_results_of_builds_are_left_out(tmp_path: Path)
     (tmp_path / "src" / "jndi.properties").touch()
     project = read_project(tmp_path)
     assert project.files == 1
-    assert project.configuration == ["src/jndi.properties"]
+    assert project.configuration == [tmp_path / "src" / "jndi.properties"]
 
 
 @pytest.mark.parametrize(
@@ -198,3 +198,32 @@ def test_a_path_without_java_is_an_error(tmp_path: Path) -> None:
         read_project(tmp_path)
     with pytest.raises(ConfigurationError, match="does not exist"):
         read_project(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "void close(Set<Connection> all) throws Exception { for (var each : all) each.close(); }",
+        "void close(Set<Connection> all) { all.forEach(each -> { each.close(); }); }",
+        "void close(Set<? extends Connection> all) { all.stream().filter(e -> true).forEach(c -> c.close()); }",
+        'Map<String, Connection> all; void close() { all.get("x").close(); }',
+        "Map<String, Connection> all; void close() { this.all.forEach((name, each) -> each.close()); }",
+        "void close(List<Connection> all) { Iterator<Connection> at = all.iterator(); at.next().close(); }",
+        "void close(Map<String, List<Connection>> all) { all.values().forEach(l -> l.forEach(c -> c.close())); }",
+        "Supplier<Optional<Connection>> maybe() { return null; } void close() { maybe().get().orElseThrow().close(); }",
+    ],
+)
+def test_elements_of_collections_have_their_type(tmp_path: Path, use: str) -> None:
+    assert "Connection.close()" in [java for _, java in _found(_java(tmp_path, use))]
+
+
+def test_what_is_not_an_element_of_a_collection_has_no_type(tmp_path: Path) -> None:
+    close = "{ all.close(); other.computeIfAbsent(1, key -> key.close()); }"
+    code = f"void close(List<Connection> all, Map<Object, Session> other) {close}"
+    assert _found(_java(tmp_path, code)) == []
+
+
+@pytest.mark.parametrize("package", ["org.apache.activemq.artemis.api.core.client", "com.ibm.websphere.session"])
+def test_a_session_of_another_api_is_not_one_of_messaging(tmp_path: Path, package: str) -> None:
+    code = "void end(ClientSession session) { session.commit(); session.close(); }"
+    assert _found(_java(tmp_path, code, f"{package}.ClientSession")) == []
