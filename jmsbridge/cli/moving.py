@@ -1,6 +1,7 @@
 """``jmsbridge move``, and the transfer of messages between queues without loss."""
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -24,7 +25,7 @@ from jmsbridge.cli.target import (
     warn_if_fleeting,
     warn_if_private,
 )
-from jmsbridge.config import resolve
+from jmsbridge.config import Target, resolve
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.spi import NotSupported
 
@@ -33,13 +34,14 @@ __all__ = ["move", "transfer"]
 _STEP = 1000  # messages per call, between which Ctrl-C and the progress bar are handled
 _TRANSACTION = 100
 _PATIENCE = 1.0
+_SAME = "source and target are the same queue of the same broker"
 
 _ElsewhereArg = Annotated[
     str | None,
     typer.Option(
         "--to",
         metavar="URL|PROFILE",
-        help="The broker of TARGET, if it is another one.",
+        help="The broker of TARGET, if it is another one; --user, --password and --option are for that of SOURCE.",
         show_default=False,
         autocompletion=complete_target,
     ),
@@ -87,7 +89,7 @@ def move(
         if other is None:
             _move(connection, here, there, selector, limit, tally)
         elif _may_hold(connection, here):
-            transfer(connection, here, selector, limit, lambda message: there, tally, to=other)
+            transfer(connection, here, selector, limit, _onward(there), tally, to=other)
     return OK
 
 
@@ -100,10 +102,29 @@ def _check(broker: Broker, elsewhere: str | None, same_name: bool) -> None:
     other = resolve(elsewhere)
     if warn_if_private(other):
         raise ConfigurationError("--to: the embedded broker in memory ends with this command: give it a folder")
-    if same_name and set(other.endpoints) & set(broker.resolve().endpoints):
-        raise ConfigurationError("source and target are the same queue of the same broker")
+    if same_name and _places(other) & _places(broker.resolve()):
+        raise ConfigurationError(_SAME)
     if fleeting := warn_if_fleeting(other):
         note(f"note: {fleeting}")
+
+
+def _places(target: Target) -> set[tuple[object, ...]]:
+    return {
+        (each.host, each.port, os.path.realpath(each.path) if each.host is None else "") for each in target.endpoints
+    }
+
+
+def _onward(there: Queue) -> Callable[[Message], Destination]:
+    """Where each message goes; ConfigurationError if the first one comes again, from a broker with another name."""
+    first: list[Message] = []
+
+    def readdress(message: Message) -> Destination:
+        if first and message.jms_message_id == first[0].jms_message_id:
+            raise ConfigurationError(_SAME)
+        first[:] = first or [message]
+        return there
+
+    return readdress
 
 
 def _may_hold(connection: Connection, queue: Queue) -> bool:

@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from jmsbridge.migrate.features import needs
 from jmsbridge.migrate.findings import Finding, Job
-from jmsbridge.migrate.index import Index, JavaClass, Unit, declared
+from jmsbridge.migrate.index import Index, JavaClass, Unit, bounds_of, declared
 from jmsbridge.migrate.methods import Method, method_of
 from jmsbridge.migrate.names import FUNCTIONAL, is_exception, is_factory
 from jmsbridge.migrate.syntax import TYPES, children, line, line_of_name, simple, text, value_of
@@ -67,6 +67,7 @@ class Calls:
             **dict.fromkeys(("try_with_resources_statement", "catch_clause"), self._block),
             "enhanced_for_statement": self._for_each,
             "instanceof_expression": self._instance,
+            **dict.fromkeys(("type_pattern", "record_pattern_component"), self._pattern),
         }
 
     def walk(self) -> None:
@@ -103,7 +104,7 @@ class Calls:
         outer = self._sender
         self._sender = None
         self._classes.append(found)
-        self._bounds.append(_bounds(node))
+        self._bounds.append(bounds_of(node))
         self._scoped(dict(found.fields), node)
         self._bounds.pop()
         self._classes.pop()
@@ -114,7 +115,7 @@ class Calls:
         owner = self._classes[-1].name if self._classes else ""
         job = Job("sender", self._unit.path, line_of_name(node), owner, text(node.child_by_field_name("name")))
         self._sender = job
-        self._bounds.append(_bounds(node))
+        self._bounds.append(bounds_of(node))
         self._scoped({}, node)
         self._bounds.pop()
         self._sender = outer
@@ -163,6 +164,10 @@ class Calls:
         if name is not None:
             self._scopes[-1][text(name)] = self._resolve(node.child_by_field_name("right"))
 
+    def _pattern(self, node: Node) -> None:
+        *kinds, name = children(node)
+        self._scopes[-1][text(name)] = self._resolve(kinds[-1] if kinds else None)
+
     def _lambda(self, node: Node) -> None:
         parameters = node.child_by_field_name("parameters")
         plain = [parameters] if parameters is not None and parameters.type == "identifier" else children(parameters)
@@ -202,11 +207,8 @@ class Calls:
     def _resolve(self, kind: Node | None) -> str:
         if kind is not None and kind.type == "array_type":
             return f"{self._resolve(kind.child_by_field_name('element'))}[]"
-        name = simple(kind)
-        bound = next((bounds[name] for bounds in reversed(self._bounds) if name in bounds), None)
-        if bound is not None:
-            return self._index.resolve(bound, self._unit.names)
-        return "String" if name == "String" else self._index.type_of(kind, self._unit.names)
+        bounds = {name: bound for each in self._bounds for name, bound in each.items()}
+        return "String" if simple(kind) == "String" else self._index.type_of(kind, self._unit.names, bounds)
 
     def type_of(self, node: Node | None) -> str:
         """The type of an expression, as far as it matters; empty if it is unknown."""
@@ -378,17 +380,6 @@ class Calls:
             return self._target_of(arguments[0])
         receiver = node.child_by_field_name("object")
         return None if receiver is None or wanted else self._target_of(receiver)
-
-
-def _bounds(declaration: Node) -> dict[str, str]:
-    """The type variables of a class or method, with what they extend."""
-    found = {}
-    for each in children(declaration, "type_parameters"):
-        for parameter in children(each, "type_parameter"):
-            names, bound = children(parameter, "type_identifier", "identifier"), children(parameter, "type_bound")
-            if names and bound:
-                found[text(names[0])] = simple(children(bound[0])[0])
-    return found
 
 
 _CREATED = {

@@ -1,6 +1,6 @@
 """The classes of the project: their fields, methods and parents, so that calls in one file know those of another."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -8,7 +8,7 @@ from tree_sitter import Node
 from jmsbridge.migrate.names import Names
 from jmsbridge.migrate.syntax import TYPES, children, simple, text, walk
 
-__all__ = ["Index", "JavaClass", "JavaMethod", "Unit", "declared"]
+__all__ = ["Index", "JavaClass", "JavaMethod", "Unit", "bounds_of", "declared"]
 
 
 @dataclass
@@ -73,16 +73,18 @@ class Index:
     def _fill(self, found: JavaClass) -> None:
         names = found.unit.names
         found.parents = [resolved for each in _parents(found.node) if (resolved := self.resolve(simple(each), names))]
+        bounds = bounds_of(found.node)
         for parameter in children(found.node.child_by_field_name("parameters"), "formal_parameter"):  # of a record
             for name, kind in declared(parameter):
-                found.fields[name] = self.type_of(kind, names)
+                found.fields[name] = self.type_of(kind, names, bounds)
+                found.methods.append(JavaMethod(name, 0, found.fields[name]))
         for member in _members(found.node):
             if member.type == "field_declaration":
                 for name, kind in declared(member):
-                    found.fields[name] = self.type_of(kind, names)
+                    found.fields[name] = self.type_of(kind, names, bounds)
             elif member.type == "method_declaration":
                 takes = len(children(member.child_by_field_name("parameters"), "formal_parameter", "spread_parameter"))
-                returns = self.type_of(member.child_by_field_name("type"), names)
+                returns = self.type_of(member.child_by_field_name("type"), names, bounds | bounds_of(member))
                 found.methods.append(JavaMethod(text(member.child_by_field_name("name")), takes, returns))
 
     def resolve(self, name: str, names: Names) -> str:
@@ -93,15 +95,19 @@ class Index:
         last = name.rpartition(".")[2]
         return f"project:{last}" if last in self.classes else ""
 
-    def type_of(self, kind: Node | None, names: Names) -> str:
-        """The same of a type as it is written; ``Session<>`` is anything with sessions, by its last type argument."""
-        found = self.resolve(simple(kind), names)
+    def type_of(self, kind: Node | None, names: Names, bounds: Mapping[str, str]) -> str:
+        """The same of a type as it is written; ``Session<>`` is anything with sessions, by its last type argument.
+
+        ``bounds`` has the type variables, with what they extend.
+        """
+        name = simple(kind)
+        found = self.resolve(bounds.get(name, name), names)
         if found or kind is None:
             return found
         if kind.type == "wildcard":
-            return self.type_of(next(iter(children(kind)), None), names)
+            return self.type_of(next(reversed(children(kind)), None), names, bounds)
         arguments = children(kind, "type_arguments") if kind.type == "generic_type" else []
-        elements = self.type_of(next(reversed(children(arguments[0])), None), names) if arguments else ""
+        elements = self.type_of(next(reversed(children(arguments[0])), None), names, bounds) if arguments else ""
         return f"{elements}<>" if elements else ""
 
     def project_class(self, kind: str, near: Unit) -> JavaClass | None:
@@ -137,6 +143,17 @@ def declared(node: Node) -> Iterator[tuple[str, Node | None]]:
         yield text(name), kind
     for each in children(node, "variable_declarator"):
         yield text(each.child_by_field_name("name")), None if each.child_by_field_name("dimensions") else kind
+
+
+def bounds_of(declaration: Node) -> dict[str, str]:
+    """The type variables of a class or method, with what they extend."""
+    found = {}
+    for each in children(declaration, "type_parameters"):
+        for parameter in children(each, "type_parameter"):
+            names, bound = children(parameter, "type_identifier", "identifier"), children(parameter, "type_bound")
+            if names and bound:
+                found[text(names[0])] = simple(children(bound[0])[0])
+    return found
 
 
 def _declarations(root: Node) -> Iterator[Node]:

@@ -219,6 +219,16 @@ def test_a_move_to_the_same_broker_by_another_name_is_refused(run: Run, broker: 
     assert "same" in result.stderr or "memory" in result.stderr
 
 
+def test_a_move_to_the_same_broker_that_is_not_recognised_ends_after_one_round(
+    run: Run, broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "_check", lambda *given: None)
+    fill(run, "orders", *(str(number) for number in range(150)))
+    result = run("move", "orders", "orders", "--to", broker)
+    assert (result.exit_code, "same queue of the same broker" in result.stderr) == (2, True)
+    assert sorted(map(int, bodies(run, "orders"))) == list(range(150))
+
+
 def test_a_move_to_another_broker_from_a_misspelt_queue_does_not_create_it(run: Run, elsewhere: str) -> None:
     assert "0 moved" in run("move", "nosuch", "orders", "--to", elsewhere).stderr
     assert run("list").stdout == ""

@@ -207,6 +207,8 @@ def test_a_path_without_java_is_an_error(tmp_path: Path) -> None:
         "void close(Set<Connection> all) { all.forEach(each -> { each.close(); }); }",
         "void close(Set<? extends Connection> all) { all.stream().filter(e -> true).forEach(c -> c.close()); }",
         'Map<String, Connection> all; void close() { all.get("x").close(); }',
+        'Map<String, ? super Connection> all; void close() { all.get("x").close(); }',
+        "class Pool<T extends Connection> { List<List<T>> all; void close() { all.get(0).get(0).close(); } }",
         "Map<String, Connection> all; void close() { this.all.forEach((name, each) -> each.close()); }",
         "void close(List<Connection> all) { Iterator<Connection> at = all.iterator(); at.next().close(); }",
         "void close(Map<String, List<Connection>> all) { all.values().forEach(l -> l.forEach(c -> c.close())); }",
@@ -214,6 +216,19 @@ def test_a_path_without_java_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_elements_of_collections_have_their_type(tmp_path: Path, use: str) -> None:
+    assert "Connection.close()" in [java for _, java in _found(_java(tmp_path, use))]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "void close(Object o) { switch (o) { case Connection c -> c.close(); default -> {} } }",
+        "void close(Object o) { switch (o) { case Connection c: c.close(); break; } }",
+        "record Held(Connection c) {} void close(Object o) { if (o instanceof Held(Connection c)) c.close(); }",
+        "record Held(Connection c) {} void close(Held held) { held.c().close(); }",
+    ],
+)
+def test_patterns_and_records(tmp_path: Path, use: str) -> None:
     assert "Connection.close()" in [java for _, java in _found(_java(tmp_path, use))]
 
 
