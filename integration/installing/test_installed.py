@@ -13,7 +13,7 @@ import pytest
 from integration.lab.fixtures import unavailable
 from tools.laws.source import ROOT
 
-pytestmark = [pytest.mark.server, pytest.mark.timeout(400)]  # pip may have to fetch what jmsbridge requires
+pytestmark = [pytest.mark.server, pytest.mark.timeout(900)]  # pip may have to fetch what jmsbridge requires
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _SCHEMES: dict[str, str] = _PROJECT["entry-points"]["jmsbridge.backends"]
@@ -43,7 +43,7 @@ class Installed:
         }
         command = [str(self.environment / "bin" / program), *arguments]
         ran = subprocess.run(
-            command, cwd=self.folder, env=kept, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=self.folder, env=kept, capture_output=True, text=True, timeout=300, check=False
         )
         assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
         return ran.stdout
@@ -51,7 +51,7 @@ class Installed:
 
 def _build(kind: str, folder: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
     (built,) = folder.glob("jmsbridge-*")
     return built
 
@@ -64,7 +64,7 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
     command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{built}[all,testing]"]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     if "No matching distribution" in ran.stderr or "Could not find a version" in ran.stderr:
         unavailable("pip cannot install the requirements of jmsbridge here")
     assert ran.returncode == 0, ran.stderr

@@ -23,8 +23,9 @@ _numbers = itertools.count(1)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A JDK is needed, which ``make test`` does not ask for."""
+    """A JDK is needed, which ``make test`` does not ask for; the first test of a client compiles."""
     item.add_marker(pytest.mark.server)
+    item.add_marker(pytest.mark.timeout(500))
 
 
 @pytest.fixture(scope="session", params=ways())

@@ -17,7 +17,7 @@ from integration.lab.fetching.programs import class_path
 __all__ = ["Program", "Running", "build"]
 
 _HERE = Path(__file__).resolve().parent
-_PATIENCE = 90.0  # seconds for one run of a program
+_PATIENCE = 150.0  # seconds for one run of a program
 
 
 class Program:

@@ -9,7 +9,7 @@ import pytest
 
 import jmsbridge
 from integration.interop.describing import describe
-from integration.interop.way import Way, ways
+from integration.interop.way import PATIENCE, Way, ways
 
 proton = pytest.importorskip("proton", reason="the client library for AMQP 1.0 is not installed")
 utils = pytest.importorskip("proton.utils", reason="the client library for AMQP 1.0 is not installed")
@@ -41,10 +41,10 @@ def test_both_languages_read_the_same(way: Way, connect: Connect, name: str) -> 
         for end in ("java", "python"):
             session.create_consumer(session.create_queue(f"{queue}-{end}")).close()  # now the queue is there
             send(way, f"{queue}-{end}", queues[queue])
-    there = way.java("read", queues=[{"queue": f"{queue}-java", "patience": 30_000} for queue in queues])
+    there = way.java("read", queues=[{"queue": f"{queue}-java", "patience": int(PATIENCE * 1000)} for queue in queues])
     wrong = {}
     for said, queue, seen in zip(messages, queues, there, strict=True):
-        message = session.create_consumer(session.create_queue(f"{queue}-python")).receive(timeout=30)
+        message = session.create_consumer(session.create_queue(f"{queue}-python")).receive(timeout=PATIENCE)
         assert message is not None
         here = describe(message)
         if "id" not in queues[queue]:

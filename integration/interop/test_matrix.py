@@ -10,7 +10,7 @@ from integration.interop.describing import Description, describe
 from integration.interop.differences import Direction
 from integration.interop.matrix import MATRIX, Sample, send
 from integration.interop.rows import Row
-from integration.interop.way import Way
+from integration.interop.way import PATIENCE, Way
 
 Connect = Callable[..., jmsbridge.Connection]
 _BEHIND = Sample("what is behind a message that does not arrive", body="behind")
@@ -71,9 +71,9 @@ def test_python_reads_what_java_sends(way: Way, connect: Connect, name: str) -> 
     seen = {}
     for queue in sent:
         misses = way.row.misses_delayed and queues[queue].delivery_delay > 0
-        message = consumers[queue].receive(timeout=3 if misses else 30)
+        message = consumers[queue].receive(timeout=3 if misses else PATIENCE)
         if message is None and misses:
-            message = session.create_consumer(session.create_queue(queue)).receive(timeout=30)
+            message = session.create_consumer(session.create_queue(queue)).receive(timeout=PATIENCE)
         seen[queue] = {"error": "nothing came"} if message is None else describe(message)
     gone = lost(way.row, "from Java")
     check_lost(way.row, "from Java", {queues[queue].name: each for queue, each in seen.items()})
@@ -92,7 +92,11 @@ def test_java_reads_what_python_sends(way: Way, connect: Connect, name: str) -> 
         if sample.name in gone:
             send(session, queue, _BEHIND)
     seen = dict(
-        zip(queues, way.java("read", queues=[{"queue": each, "patience": 30_000} for each in queues]), strict=True)
+        zip(
+            queues,
+            way.java("read", queues=[{"queue": each, "patience": int(PATIENCE * 1000)} for each in queues]),
+            strict=True,
+        )
     )
     check_lost(way.row, "to Java", {queues[queue].name: each for queue, each in seen.items()})
     kept = [queue for queue in sent if queues[queue].name not in gone]

@@ -6,7 +6,7 @@ import pytest
 
 import jmsbridge
 from integration.interop.describing import describe
-from integration.interop.way import Way, ways
+from integration.interop.way import PATIENCE, Way, ways
 
 Connect = Callable[..., jmsbridge.Connection]
 
@@ -25,7 +25,7 @@ def test_java_sends_on_what_it_received(way: Way, connect: Connect, name: str) -
     for clear in (False, True):
         producer.send(first, priority=7)
         way.java("forward", **told, priority=2, clear=clear)
-        message = consumer.receive(timeout=30)
+        message = consumer.receive(timeout=PATIENCE)
         assert message is not None
         there = describe(message)
         assert (there["body"], there["message_id"]) == (["String", "a text"], first.jms_message_id)

@@ -7,6 +7,7 @@ import pika
 import pytest
 
 import jmsbridge
+from integration.interop.way import PATIENCE
 from integration.lab.broker import Broker
 from integration.lab.external import External
 from jmsbridge import Long
@@ -60,7 +61,7 @@ def test_jmsbridge_reads_what_pika_sends(channel: Any, session: jmsbridge.Sessio
         app_id="billing",
     )
     channel.basic_publish("", name, "héllo".encode(), properties)
-    message = consumer.receive(timeout=30)
+    message = consumer.receive(timeout=PATIENCE)
     assert isinstance(message, jmsbridge.TextMessage)
     assert message.text == "héllo"
     seen = {each: value for each, value in message.properties.items() if each != "JMSXDeliveryCount"}
@@ -74,7 +75,7 @@ def test_jmsbridge_reads_what_pika_sends(channel: Any, session: jmsbridge.Sessio
 def test_a_broken_message_is_received_as_bytes(channel: Any, session: jmsbridge.Session, name: str) -> None:
     consumer = session.create_consumer(session.create_queue(name))
     channel.basic_publish("", name, b"\xff\xfe", pika.BasicProperties(content_type="text/plain"))
-    message = consumer.receive(timeout=30)
+    message = consumer.receive(timeout=PATIENCE)
     assert isinstance(message, jmsbridge.BytesMessage)
     assert message.get_body(bytes) == b"\xff\xfe"
     assert "UTF-8" in (message.get_string_property("JMS_jmsbridge_fault") or "")

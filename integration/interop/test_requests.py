@@ -8,7 +8,7 @@ import jmsbridge
 from integration.interop.comparing import unlisted
 from integration.interop.describing import describe
 from integration.interop.matrix import Sample
-from integration.interop.way import Way, ways
+from integration.interop.way import PATIENCE, Way, ways
 
 Connect = Callable[..., jmsbridge.Connection]
 
@@ -36,7 +36,7 @@ def python_answers(way: Way, connect: Connect, name: str, kind: str) -> None:
     session = connect().create_session()
     consumer = session.create_consumer(session.create_queue(name))
     with way.start("ask", queue=name, text="how much?", topic=kind == "topic") as asking:
-        request = consumer.receive(timeout=30)
+        request = consumer.receive(timeout=PATIENCE)
         assert request is not None
         assert request.jms_reply_to is not None
         assert describe(request)["reply_to"][:2] == [kind, True]
@@ -75,7 +75,7 @@ def java_answers(way: Way, connect: Connect, name: str, kind: str) -> None:
             request = session.create_text_message(f"request {number}")
             request.jms_reply_to = answers
             producer.send(request)
-            answer = consumer.receive(timeout=30)
+            answer = consumer.receive(timeout=PATIENCE)
             assert answer is not None
             answered.append(answer.jms_correlation_id)
             assert not way.row.keeps_ids or answered[-1] == request.jms_message_id

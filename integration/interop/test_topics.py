@@ -10,7 +10,7 @@ from integration.interop.comparing import unlisted
 from integration.interop.describing import Description, describe
 from integration.interop.differences import Direction
 from integration.interop.matrix import Sample
-from integration.interop.way import Way, ways
+from integration.interop.way import PATIENCE, Way, ways
 
 Connect = Callable[..., jmsbridge.Connection]
 
@@ -36,7 +36,7 @@ def received(consumer: jmsbridge.MessageConsumer, count: int) -> list[Descriptio
     """What Python receives."""
     found = []
     for _ in range(count):
-        message = consumer.receive(timeout=30)
+        message = consumer.receive(timeout=PATIENCE)
         assert message is not None
         found.append(describe(message))
     return found

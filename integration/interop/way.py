@@ -13,7 +13,10 @@ from integration.interop.rows import ROWS, Row
 from integration.lab.broker import Broker
 from integration.lab.external import External
 
-__all__ = ["Way", "ways"]
+__all__ = ["PATIENCE", "Way", "ways"]
+
+PATIENCE = 60.0
+"""Seconds for a message from a Java program, whose machine may start late on a busy computer."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from integration.lab.table import KINDS
 
 __all__ = ["is_contract", "needed", "pytest_collection_modifyitems"]
 
-_OWN_BROKER = 180  # seconds: such a test starts a server, and many run rabbitmqctl, which takes seconds
+_OWN_BROKER = 400  # seconds: such a test starts a server, and many run rabbitmqctl, which takes seconds
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest evaluates the marks

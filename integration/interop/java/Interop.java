@@ -34,7 +34,7 @@ import java.util.Map;
  *                             send a message on with these headers, without its properties if these are cleared</pre>
  */
 public final class Interop {
-    private static final long PATIENCE = 30_000;
+    private static final long PATIENCE = 60_000;
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     private static final Gson JSON = new GsonBuilder()
             .serializeNulls().disableHtmlEscaping().setObjectToNumberStrategy(ToNumberPolicy.LONG_OR_DOUBLE).create();

@@ -40,7 +40,6 @@ class Pulsar(Server):
     """Apache Pulsar."""
 
     kind: ClassVar[Kind] = KINDS["pulsar"]
-    start_timeout: ClassVar[float] = 120.0
 
     def fetch(self, say: Say) -> Path:
         """Fetch its distribution, 250 MB, and the filter from the jar of the JMS client."""

@@ -96,7 +96,7 @@ class RabbitMQ3(RabbitMQ):
 
 def rabbitmqctl(run: Run, *arguments: str) -> str:
     """Run rabbitmqctl, for what the REST interface cannot do; return the output."""
-    return run_command(["sh", _scripts(run) / "rabbitmqctl", *arguments], env=_environment(run), timeout=60)
+    return run_command(["sh", _scripts(run) / "rabbitmqctl", *arguments], env=_environment(run), timeout=150)
 
 
 def _rest(run: Run) -> Rest:

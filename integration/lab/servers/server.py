@@ -70,7 +70,7 @@ class Server(ABC):
     """One kind of broker: how to fetch, configure, start, ask and empty it. It holds no state."""
 
     kind: ClassVar[Kind]
-    start_timeout: ClassVar[float] = 60.0
+    start_timeout: ClassVar[float] = 120.0
     stop_timeout: ClassVar[float] = 15.0
 
     def installed(self) -> Path | None:

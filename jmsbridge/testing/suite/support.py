@@ -4,9 +4,11 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from itertools import islice
 from typing import Any, TypeVar
 
 from jmsbridge import Destination, JMSConsumer, JMSException, Message, MessageConsumer, Session, TextMessage
+from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "eventually",
     "grouping",
     "options",
+    "receive_at_once",
     "receive_texts",
     "run_thread",
     "send_surely",
@@ -63,6 +66,16 @@ def receive_texts(consumer: MessageConsumer | JMSConsumer, count: int, timeout: 
         assert message is not None, f"message {number + 1} of {count} did not come within {timeout} s; got {texts}"
         texts.append(text_of(message))
     return texts
+
+
+def receive_at_once(harness: Harness, consumer: MessageConsumer, count: int) -> list[Message]:
+    """The messages that so many calls of ``receive_no_wait`` return.
+
+    Without a native drain each call waits only a little, and a slow broker may need longer: then there are more calls.
+    """
+    calls = count if Native.DRAIN in harness.native else 100
+    answers = (consumer.receive_no_wait() for _ in range(calls))
+    return list(islice((message for message in answers if message is not None), count))
 
 
 def assert_empty(consumer: MessageConsumer | JMSConsumer, timeout: float = SHORT) -> None:
