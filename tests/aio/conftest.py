@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import jmsbridge_embedded
+from jmsbridge import Queue
 from jmsbridge.testing.scripted import ScriptedBackend
 
 _names = itertools.count(1)
@@ -17,6 +18,12 @@ def target() -> Iterator[str]:
     name = f"aio-{next(_names)}"
     yield f"embedded:?broker={name}"
     jmsbridge_embedded.discard(name)
+
+
+@pytest.fixture
+def queue() -> Queue:
+    """A queue of that broker."""
+    return Queue("orders")
 
 
 @pytest.fixture

@@ -5,10 +5,15 @@ import functools
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
-import jmsbridge
-from jmsbridge import aio
+import pytest
 
-__all__ = ["LONG", "cancelled_at", "eventually", "looped", "opened", "receive_texts", "soon"]
+import jmsbridge
+from jmsbridge import Queue, aio
+
+__all__ = ["ANSWERED", "LONG", "cancelled_at", "eventually", "looped", "opened", "receive_texts", "send", "soon"]
+
+ANSWERED = pytest.mark.parametrize("answered", [False, True], ids=["waits", "is-answered"])
+"""When a cancellation comes: while the program waits, or in the moment of an answer that it has not seen."""
 
 LONG = 20.0
 """Seconds after which a test has failed."""
@@ -38,6 +43,13 @@ async def opened(target: str, *, start: bool = True, **options: Any) -> aio.Conn
     return connection
 
 
+async def send(target: str, queue: Queue, *texts: str) -> None:
+    """Send texts, pipelined, over a connection of its own."""
+    async with aio.connect(target) as connection, connection.create_session() as session:
+        producer = await session.create_producer(queue)
+        await asyncio.gather(*(producer.send(text) for text in texts))
+
+
 async def receive_texts(consumer: aio.MessageConsumer, count: int) -> list[str]:
     """The texts of the next messages, none of which may be a redelivery."""
     texts: list[str] = []
@@ -64,11 +76,12 @@ async def soon() -> None:
 
 
 class _Cancelling(Awaitable[T]):
-    """Awaits a coroutine, and cancels the task when it waits for the ``at``-th time."""
+    """Awaits a coroutine, and cancels the task when it waits for the ``at``-th time, or when that wait is answered."""
 
-    def __init__(self, program: Coroutine[Any, Any, T], at: int) -> None:
+    def __init__(self, program: Coroutine[Any, Any, T], at: int, answered: bool) -> None:
         self.program = program
         self.at = at
+        self.answered = answered
 
     def __await__(self) -> Generator[Any, Any, T]:
         steps = self.program.__await__()
@@ -83,7 +96,10 @@ class _Cancelling(Awaitable[T]):
             if waits == self.at:
                 task = asyncio.current_task()
                 assert task is not None
-                asyncio.get_running_loop().call_soon(task.cancel)
+                if self.answered and isinstance(waiting, asyncio.Future):
+                    waiting.add_done_callback(lambda _, task=task: task.cancel())  # type: ignore[misc]
+                else:
+                    asyncio.get_running_loop().call_soon(task.cancel)
             waits += 1
             try:
                 yield waiting
@@ -93,11 +109,14 @@ class _Cancelling(Awaitable[T]):
                 send = functools.partial(next, steps)
 
 
-async def cancelled_at(program: Coroutine[Any, Any, Any], at: int) -> BaseException | None:
-    """Run a program, cancelled at its ``at``-th wait; the CancelledError, or None if it did not wait that often."""
+async def cancelled_at(program: Coroutine[Any, Any, Any], at: int, answered: bool) -> BaseException | None:
+    """Run a program, cancelled at its ``at``-th wait; the CancelledError, or None if it did not wait that often.
+
+    With ``answered`` the cancellation comes in the moment in which there is an answer that the program has not seen.
+    """
 
     async def run() -> None:
-        await _Cancelling(program, at)
+        await _Cancelling(program, at, answered)
 
     task = asyncio.create_task(run())
     await asyncio.wait({task})

@@ -11,127 +11,9 @@ from jmsbridge import Queue, aio
 from jmsbridge.aio.pool import Call
 from jmsbridge.core import connection as core
 from jmsbridge.testing.scripted import ScriptedBackend
-from tests.aio.support import cancelled_at, eventually, looped, opened, receive_texts, soon
+from tests.aio.support import ANSWERED, cancelled_at, eventually, looped, opened, receive_texts, soon
 
 QUEUE = Queue("orders")
-MODES = (jmsbridge.AUTO_ACKNOWLEDGE, jmsbridge.CLIENT_ACKNOWLEDGE, jmsbridge.DUPS_OK_ACKNOWLEDGE)
-TEXTS = [str(number) for number in range(8)]
-
-
-async def _send(target: str, *texts: str) -> None:
-    async with aio.connect(target) as connection, connection.create_session() as session:
-        producer = await session.create_producer(QUEUE)
-        await asyncio.gather(*(producer.send(text) for text in texts))
-
-
-@pytest.mark.parametrize("prefetch", [0, 1, 100])
-@pytest.mark.parametrize("mode", MODES)
-@looped
-async def test_a_receive_loses_and_marks_nothing(target: str, mode: int, prefetch: int) -> None:
-    for at in itertools.count():
-        async with await opened(target) as connection, connection.create_session(mode) as session:
-            consumer = await session.create_consumer(QUEUE, prefetch=prefetch)
-            got: list[str] = []
-
-            async def program(consumer: aio.MessageConsumer = consumer, got: list[str] = got) -> None:
-                async for message in consumer:
-                    assert isinstance(message, jmsbridge.TextMessage)
-                    assert not message.jms_redelivered
-                    got.append(str(message.text))
-                    await asyncio.sleep(0)
-                    if len(got) == len(TEXTS):
-                        return
-
-            sending = asyncio.create_task(_send(target, *TEXTS))
-            ended = await cancelled_at(program(), at)
-            await sending
-            got += await receive_texts(consumer, len(TEXTS) - len(got))
-            assert got == TEXTS
-            await session.acknowledge() if mode == jmsbridge.CLIENT_ACKNOWLEDGE else None
-            assert await consumer.receive_no_wait() is None
-        if ended is None:
-            break
-    assert at > 5
-
-
-@looped
-async def test_a_confirmed_receive_that_is_cancelled_gives_its_message_to_the_next(target: str) -> None:
-    """With ``block_on_acknowledge`` the message may be acknowledged before the cancellation."""
-    for at in itertools.count():
-        async with await opened(target, block_on_acknowledge=True) as connection:
-            session = await connection.create_session()
-            consumer = await session.create_consumer(QUEUE)
-            got: list[str] = []
-
-            async def program(consumer: aio.MessageConsumer = consumer, got: list[str] = got) -> None:
-                while len(got) < 3:
-                    got.extend(await receive_texts(consumer, 1))
-
-            await _send(target, "a", "b", "c")
-            ended = await cancelled_at(program(), at)
-            got += await receive_texts(consumer, 3 - len(got))
-            assert got == ["a", "b", "c"]
-        if ended is None:
-            break
-    assert at > 2
-
-
-@looped
-async def test_transactions_move_each_message_once(target: str) -> None:
-    """The program takes, forwards and commits; after a cancellation it rolls back and goes on."""
-    there = Queue("forwarded")
-    for at in itertools.count():
-        await _send(target, *TEXTS[:3])
-        async with await opened(target) as connection, connection.create_session(transacted=True) as session:
-            consumer, producer = await session.create_consumer(QUEUE), await session.create_producer(there)
-
-            async def program(
-                session: aio.Session = session,
-                consumer: aio.MessageConsumer = consumer,
-                producer: aio.MessageProducer = producer,
-            ) -> None:
-                while (message := await consumer.receive_no_wait()) is not None:
-                    await producer.send(message)
-                    await session.commit()
-
-            ended = await cancelled_at(program(), at)
-            await session.rollback()
-            await program()
-        async with await opened(target) as connection, connection.create_session() as session:
-            moved = await session.create_consumer(there)
-            assert sorted(await receive_texts(moved, 3)) == TEXTS[:3]
-            assert await moved.receive_no_wait() is None
-        if ended is None:
-            break
-    assert at >= 3
-
-
-@looped
-async def test_sends_are_in_doubt_or_not_sent_and_keep_their_order(target: str) -> None:
-    for at in itertools.count():
-        queue = Queue(f"sends-{at}")
-        sent: list[str] = []
-        async with await opened(target, send_window=2) as connection, connection.create_session() as session:
-            producer = await session.create_producer(queue)
-
-            async def program(producer: aio.MessageProducer = producer, sent: list[str] = sent) -> None:
-                for text in TEXTS:
-                    await producer.send(text)
-                    sent.append(text)
-
-            ended = await cancelled_at(program(), at)
-            await producer.send("last")
-            there: list[str] = []
-            consumer = await session.create_consumer(queue)
-            while "last" not in there:
-                there += await receive_texts(consumer, 1)
-            if ended is None or "not sent" in ended.__notes__[0]:
-                assert there == [*sent, "last"]
-            else:  # in flight, or answered in the same moment: this broker has it
-                assert there == [*sent, TEXTS[len(sent)], "last"]
-        if ended is None:
-            break
-    assert at == len(TEXTS)
 
 
 def _open_connections(target: str) -> list[Any]:
@@ -142,8 +24,9 @@ def _open_connections(target: str) -> list[Any]:
     return [one for one in every if target in str(one.target) and one.life.state.name == "OPEN"]
 
 
+@ANSWERED
 @looped
-async def test_what_a_cancelled_call_had_made_is_closed(target: str) -> None:
+async def test_what_a_cancelled_call_had_made_is_closed(target: str, answered: bool) -> None:
     for at in itertools.count():
 
         async def program() -> None:
@@ -158,7 +41,7 @@ async def test_what_a_cancelled_call_had_made_is_closed(target: str) -> None:
                     async with session.create_browser(QUEUE) as browser:
                         assert [message async for message in browser] == []
 
-        ended = await cancelled_at(program(), at)
+        ended = await cancelled_at(program(), at, answered)
         await eventually(lambda: not _open_connections(target))
         async with await opened(target) as connection, connection.create_session() as session:
             rest = await session.create_consumer(QUEUE)

@@ -1,0 +1,33 @@
+"""Programs of asyncio that are cancelled at every ``await``, on Artemis."""
+
+import os
+
+import pytest
+
+from integration.lab.broker import Broker
+from jmsbridge import Queue
+from tests.aio.test_cancelled_programs import (
+    test_a_receive_loses_and_marks_nothing,
+    test_sends_are_in_doubt_or_not_sent_and_keep_their_order,
+    test_transactions_move_each_message_once,
+)
+
+__all__ = [
+    "test_a_receive_loses_and_marks_nothing",
+    "test_sends_are_in_doubt_or_not_sent_and_keep_their_order",
+    "test_transactions_move_each_message_once",
+]
+
+pytestmark = [pytest.mark.broker("artemis"), pytest.mark.server]
+
+
+@pytest.fixture
+def target(artemis: Broker) -> str:
+    """Its URL."""
+    return artemis.url("amqp")
+
+
+@pytest.fixture
+def queue() -> Queue:
+    """A queue of the test's own."""
+    return Queue(f"cancelled-{os.urandom(6).hex()}")
