@@ -15,8 +15,6 @@ from integration.spark.observed import POINTS
 pytestmark = [pytest.mark.server, pytest.mark.timeout(400)]
 
 SENT, BATCH = 300, 100
-FIRST = f"n < {BATCH}"
-"""Selects the first segment."""
 SECOND = f"n >= {BATCH} AND n < {2 * BATCH}"
 """Selects the segment that a job holds at most points."""
 SHORT = {
@@ -74,7 +72,7 @@ def test_two_crashes(spark: Any, job: Job, first: str, second: str) -> None:
     """The second one, with new messages before those that came back, also when the first one's segment is deleted."""
     job.kill_at(first)
     job.send(range(SENT, SENT + 2 * BATCH))
-    job.to_tail(FIRST)
+    job.to_tail(f"n < {SENT}")
     job.kill_at(second)
     job.to_tail(f"n < {SENT}")
     job.run(spark)
