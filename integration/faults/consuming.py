@@ -42,6 +42,12 @@ _BATCH = 50
 _TICK = 0.2
 _ENDING = 60.0
 _KILLED = -signal.SIGKILL
+_ENDED = (
+    _KILLED,
+    OK,
+    ERROR,  # a killed worker was not started again yet
+    -signal.SIGTERM,  # it was started a moment ago, and had no handler for the signal yet
+)
 HELD_BY_PROCESSES = 4 * _PREFETCH
 """How many messages two worker processes with two consumers each may have unacknowledged."""
 _OPTIONS: dict[str, Any] = {
@@ -166,7 +172,7 @@ def _in_processes(settings: Settings, book: Book, stop: threading.Event) -> None
                     serving.kill()
             serving.terminate()
             code = serving.wait(_ENDING)
-    if code not in (_KILLED, OK, ERROR) or not stop.is_set():  # an error: a killed worker was not started again yet
+    if code not in _ENDED or not stop.is_set():
         raise RuntimeError(f"jmsbridge run ended with {code}")
 
 

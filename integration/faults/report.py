@@ -4,7 +4,10 @@ from collections import Counter
 
 from integration.faults.run import Report
 
-__all__ = ["text"]
+__all__ = ["BROKEN", "text"]
+
+BROKEN = "BROKEN"
+"""The first word of a report with a broken promise: CI does not run such a test again."""
 
 
 def text(report: Report) -> str:
@@ -13,8 +16,10 @@ def text(report: Report) -> str:
     kinds = Counter(one.kind for one in report.disturbances)
     kinds["restart of all consumers"] = report.restarts
     disturbances = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()) if count) or "none"
+    result = "kept" if report.ok else BROKEN if report.has_broken_promises else "unfinished"
     lines = [
-        f"{'kept' if report.ok else 'BROKEN'} with seed {plan.seed}, in {report.seconds:.0f} s",
+        f"{result} with seed {plan.seed}, in {report.seconds:.0f} s",
+        *(f"failed: {failure}" for failure in report.failures),
         f"processes: producers {', '.join(plan.producers)}; consumers {', '.join(plan.consumers)}",
         f"disturbances: {disturbances}",
         f"messages: {verdict.messages:,}, confirmed {verdict.confirmed:,}, received {verdict.received:,} times",
@@ -27,5 +32,4 @@ def text(report: Report) -> str:
     for kind, count in sorted(verdict.counts.items()):
         lines.append(f"{kind}: {count:,}")
         lines += [f"    {example}" for example in verdict.broken[kind]]
-    lines += [f"failed: {failure}" for failure in report.failures]
     return "\n".join(lines)

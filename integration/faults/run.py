@@ -17,7 +17,7 @@ from integration.faults import disturbances
 from integration.faults.brokers import LATE, RESTART_FIRST
 from integration.faults.ledger import Entry, Reader, Step
 from integration.faults.process import Settings, ask_to_die, consume
-from integration.faults.verdict import Disturbance, Late, Verdict, judge
+from integration.faults.verdict import LOST, Disturbance, Late, Verdict, judge
 from integration.lab.broker import Broker
 from integration.lab.starting import start
 from jmsbridge.testing.proxy import FaultProxy
@@ -67,11 +67,18 @@ class Report(msgspec.Struct):
     """Processes that failed, and work that was not finished."""
     restarts: int = 0
     """How often all consumers were closed and replaced."""
+    ended_early: bool = False
+    """Whether a process failed, which ended the run."""
 
     @property
     def ok(self) -> bool:
         """Whether everything was finished and every promise kept."""
         return self.verdict.ok and not self.failures
+
+    @property
+    def has_broken_promises(self) -> bool:
+        """Whether a promise was broken; what was not received before a process failed may still be in the broker."""
+        return bool(self.verdict.counts.keys() - ({LOST} if self.ended_early else set()))
 
 
 def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Report:
@@ -259,7 +266,7 @@ class _Director:
                 self._cast.ask()
                 break
             time.sleep(_TICK)  # sleep: growing files give no notification
-        seconds = time.monotonic() - started
+        seconds, ended_early = time.monotonic() - started, self._process_ended_early()
         self._cast.finish(self._plan.patience, producers=self._is_done())
         self._read()
         failures += self._cast.failures()
@@ -269,7 +276,7 @@ class _Director:
             self._disturbances,
             LATE.get(self._plan.broker, Late()),
         )
-        return Report(self._plan, seconds, self._disturbances, verdict, failures, self._restarts)
+        return Report(self._plan, seconds, self._disturbances, verdict, failures, self._restarts, ended_early)
 
     def _process_ended_early(self) -> bool:
         """Whether a process ended too early: producers end when all is confirmed, consumers on request."""

@@ -32,8 +32,10 @@ import msgspec
 
 from integration.faults.ledger import MARKED, Entry, Step
 
-__all__ = ["Disturbance", "Late", "Verdict", "judge"]
+__all__ = ["LOST", "Disturbance", "Late", "Verdict", "judge"]
 
+LOST = "lost"
+"""The worst violation: a confirmed message that nobody processed."""
 _GRACE = 2.0
 """Seconds after a cut during which a process may not have noticed it."""
 _OUTCOMES = (Step.CONFIRMED, Step.REFUSED, Step.UNKNOWN)
@@ -199,7 +201,7 @@ def _judge_receipts(
         verdict.confirmed += bool(certain)
         for call in certain:
             if call not in there:
-                verdict.breaks("lost", f"{key} call {call[1]}")
+                verdict.breaks(LOST, f"{key} call {call[1]}")
         for call in made:
             if outcomes.get(call) is Step.REFUSED and call in receipts:
                 verdict.breaks("refused but received", f"{key} call {call[1]}")

@@ -1,7 +1,10 @@
 """CI's second run of tests that failed at first: listed, and limited."""
 
+from pathlib import Path
+
 import pytest
 
+from integration.faults.report import BROKEN
 from tools.reruns import LEAST
 
 pytest_plugins = ["pytester"]
@@ -45,4 +48,12 @@ def test_of_many_tests_one_in_a_thousand_may_be_late(pytester: pytest.Pytester) 
 def test_what_fails_twice_fails_the_run(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_wrong():\n    assert False\n")
     ran = pytester.runpytest_subprocess("-q", "-p", "tools.reruns", "--reruns", "1")
+    assert ran.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_broken_promise_is_not_run_again(pytester: pytest.Pytester) -> None:
+    options = f"--rerun-except {BROKEN}"
+    assert options in (Path(__file__).parents[2] / ".ci" / "run").read_text()
+    pytester.makepyfile(FLAKY.format(count=1).replace("too late", f"{BROKEN} with seed 1"))
+    ran = pytester.runpytest_subprocess("-q", "-p", "tools.reruns", "--reruns", "1", *options.split())
     assert ran.ret == pytest.ExitCode.TESTS_FAILED
