@@ -98,28 +98,29 @@ def test_a_cut_connection_loses_nothing(scheme: Scheme, broker: Broker, connect:
     assert cut.is_set()
 
 
-def test_a_cut_connection_loses_nothing_of_what_is_handled_in_the_loop(
+def test_a_cut_connection_loses_nothing_of_what_is_handled_and_answered_in_the_loop(
     scheme: Scheme, broker: Broker, connect: Connect, name: str
 ) -> None:
     session = connect(broker).create_session()
     with FaultProxy.to(broker.url(scheme.plain)) as proxy:
         options: dict[str, Any] = {"reconnect_delay": 0.05, **scheme.options}
         app = App(proxy.through(broker.url(scheme.plain)), converter=CONVERTER, **options)
-        handled, every, cuts = set[int](), threading.Event(), [3]
+        cuts = [3, 20]
 
-        @app.listener(name, concurrency=2)
-        async def listener(order: Order) -> None:
+        @app.listener(name, concurrency=2, send_to=f"{name}.out", transacted=False)
+        async def listener(order: Order) -> Receipt:
             if order.number in cuts:
-                cuts.clear()
-                proxy.cut()
+                cuts.remove(order.number)
+                if order.number == 3:
+                    proxy.cut()
+                else:
+                    asyncio.get_running_loop().call_later(0.002, proxy.cut)
             await asyncio.sleep(0.001)
-            handled.add(order.number)
-            if len(handled) == 50:
-                every.set()
+            return Receipt(order.number)
 
         with app:
             send(session, name, *range(50))
-            assert every.wait(60), handled
+            wait_receipts(session, name, 50)
     assert not cuts
 
 

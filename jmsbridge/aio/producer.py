@@ -139,12 +139,7 @@ class MessageProducer(AsyncClosing, Strict):
         send = Send(line, self._sync, what, options, waits)
         line.add(send)
         if not send.ended:
-            future = send.future = line.port.loop.create_future()
-            try:
-                await future
-            except asyncio.CancelledError as cancelled:
-                send.explain(cancelled)
-                raise
+            await send.wait_answered()
             return
         self._turn += 1
         if self._turn % _TURN == 0:

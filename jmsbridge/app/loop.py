@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
 from jmsbridge.aio.loops import Port
@@ -172,13 +172,17 @@ class EventLoop:
                 self._soon(ended.set)
 
         start_thread("jmsbridge-app-wait", run)
+        await self.to_the_end(ended.wait())
+        outcome.value()
+
+    async def to_the_end(self, awaitable: Awaitable[Any]) -> None:
+        """Wait for it after a call, in its task; a cancellation was meant for the call, and has no effect."""
         try:
-            await wait_to_the_end(ended.wait())
-        except asyncio.CancelledError:  # the call that it was meant for is over
+            await wait_to_the_end(awaitable)
+        except asyncio.CancelledError:
             task = asyncio.current_task()
             assert task is not None
             await _absorb(task)
-        outcome.value()
 
     # ---- its state and its end
 

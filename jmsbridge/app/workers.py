@@ -21,7 +21,7 @@ from jmsbridge.core.modes import (
     INDIVIDUAL_ACKNOWLEDGE,
     SESSION_TRANSACTED,
 )
-from jmsbridge.destinations import Queue, Topic
+from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import JMSException, MessageFormatException
 from jmsbridge.message import Message
 from jmsbridge.producer import MessageProducer
@@ -167,6 +167,13 @@ class Worker:
         self._move(message, f"not converted: {error}")
 
     def _reply(self, message: Message, result: Any) -> None:
+        answer = self._answer(message, result)
+        if answer is not None:
+            assert self._producer is not None
+            self._producer.send(*answer)
+
+    def _answer(self, message: Message, result: Any) -> tuple[Destination, Message] | None:
+        """Where the result goes, and as which message; None if it is dropped."""
         target = message.jms_reply_to or self.listener.send_to
         if target is None:
             if not self._has_warned:
@@ -176,9 +183,8 @@ class Worker:
                     self.listener.name,
                     message.jms_message_id,
                 )
-            return
+            return None
         assert self._session is not None
-        assert self._producer is not None
         converter = self._shared.converter
         if self._typed is not None and isinstance(converter, JsonConverter):
             reply = converter.to_message(self._session, result, self._typed)
@@ -186,7 +192,7 @@ class Worker:
             reply = converter.to_message(self._session, result)
         if reply.jms_correlation_id is None:
             reply.jms_correlation_id = message.jms_correlation_id or message.jms_message_id
-        self._producer.send(target, reply)
+        return target, reply
 
     def _settle(self, message: Message) -> None:
         """The call has ended well: commit, or acknowledge where the session does not do it."""

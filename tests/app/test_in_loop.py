@@ -1,4 +1,4 @@
-"""Async listeners that only acknowledge: called in the loop, with every promise of a listener on a thread."""
+"""Async listeners that acknowledge: called in the loop, with every promise of a listener on a thread."""
 
 import asyncio
 import contextvars
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from jmsbridge import DUPS_OK_ACKNOWLEDGE, Queue, TextMessage
+import jmsbridge
+from jmsbridge import DUPS_OK_ACKNOWLEDGE, InvalidDestinationException, Message, Queue, Session, TextMessage
 from jmsbridge.app import App, Decision
 from jmsbridge.app.loop_workers import LoopWorker
 from jmsbridge.errors import IllegalState
@@ -49,17 +50,55 @@ def test_listeners_that_wait_for_the_broker_have_a_thread(jms_broker: JMSBroker)
     async def in_transaction(text: str) -> None: ...
 
     @app.listener("b", transacted=False)
-    async def answering(text: str) -> str:
-        return text
+    async def with_session(text: str, session: Session) -> None: ...
 
     @app.listener("c")
     def plain(text: str) -> None: ...
 
     with app:
         assert not any(isinstance(worker, LoopWorker) for worker in workers(app))
-        reply = request(jms_broker, Queue("b"), "x")
-    assert isinstance(reply, TextMessage)
-    assert reply.text == "x"
+
+
+@pytest.mark.parametrize("mode", [{"transacted": False}, {"acknowledge": DUPS_OK_ACKNOWLEDGE}], ids=str)
+def test_results_are_sent_from_the_loop(jms_broker: JMSBroker, mode: dict[str, Any]) -> None:
+    app = App()
+
+    @app.listener("orders", send_to="answers", **mode)
+    async def answering(text: str) -> str:
+        return text.upper()
+
+    with app:
+        jms_broker.send("orders", *(f"a{number}" for number in range(200)))
+        eventually(lambda: len(jms_broker.messages("answers")) == 200)
+        assert not [one.name for one in threading.enumerate() if one.name.endswith(("-deliver", "-complete"))]
+    assert texts(jms_broker, "answers") == [f"A{number}" for number in range(200)]
+    assert jms_broker.messages("orders") == []
+
+
+def test_a_message_whose_result_is_not_sent_comes_again(jms_broker: JMSBroker) -> None:
+    app, heard = App(redelivery_delay_first=0.01), Heard()
+
+    def decide(error: BaseException, message: Message) -> None:
+        heard.append(type(error))
+
+    @app.listener("orders", transacted=False, on_error=decide)
+    async def answering(message: TextMessage) -> object:
+        heard.append(message.jms_redelivered)
+        if message.jms_redelivered:
+            message.jms_reply_to = Queue("answers")
+        return message.text
+
+    with jmsbridge.connect(jms_broker.url) as connection, connection.create_session() as session:
+        gone = session.create_temporary_queue()
+        gone.delete()
+        message = session.create_text_message("x")
+        message.jms_reply_to = gone
+        with app:
+            session.create_producer(Queue("orders")).send(message)
+            heard.wait(3)
+            eventually(lambda: texts(jms_broker, "answers") == ["x"])
+    assert heard == [False, InvalidDestinationException, True]
+    assert jms_broker.messages("orders") == []
 
 
 def test_context_variables_end_with_the_call(jms_broker: JMSBroker) -> None:
@@ -195,6 +234,27 @@ def test_a_cancellation_after_the_call_has_no_effect_on_what_is_done_about_its_e
     assert heard == ["a", "b"]
     assert texts(jms_broker, "DLQ") == ["a"]
     assert jms_broker.messages("orders") == []
+
+
+def test_a_cancellation_after_the_call_does_not_cancel_the_result(target: str) -> None:
+    app, heard = App(target), Heard()
+
+    @app.listener("orders", send_to="answers", transacted=False)
+    async def answering(text: str) -> str:
+        heard.append(text)
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().call_soon(task.cancel)
+        return text
+
+    with app, jmsbridge.context(target) as context:
+        before = workers(app)
+        context.create_producer().send(Queue("orders"), "a")
+        context.create_producer().send(Queue("orders"), "b")
+        consumer = context.create_consumer(Queue("answers"))
+        assert [consumer.receive_body(str, timeout=10) for _ in "ab"] == ["a", "b"]
+        assert workers(app) == before
+    assert heard == ["a", "b"]
 
 
 def test_neither_a_listener_nor_its_handler_may_wait_for_the_stop(jms_broker: JMSBroker) -> None:

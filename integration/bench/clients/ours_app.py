@@ -1,8 +1,11 @@
 """jmsbridge as applications use it: containers, template and asyncio, with objects of 256 bytes as JSON."""
 
 import asyncio
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jmsbridge
@@ -95,15 +98,28 @@ def _by_template(wanted: Arguments) -> None:
         serve(window)
 
 
-def _answering(wanted: Arguments) -> App:
-    """Answers in this process: the same work for both ways to ask."""
+def _answer(wanted: Arguments) -> None:
     app = App(wanted.url, converter=_CONVERTER)
 
-    @app.listener(wanted.queue, concurrency=8)
-    def answer(order: Order) -> Order:
+    @app.listener(wanted.queue, concurrency=32, transacted=False)
+    async def answer(order: Order) -> Order:
         return order
 
-    return app
+    with app:
+        print("ready", flush=True)
+        sys.stdin.read()
+
+
+@contextmanager
+def _answering(wanted: Arguments) -> Iterator[None]:
+    """The program that answers, a process of its own as in practice, the same for both ways to ask."""
+    command = [sys.executable, "-m", __spec__.name, "answer", wanted.url, wanted.queue]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as answering:
+        assert answering.stdout is not None
+        if answering.stdout.readline() != b"ready\n":
+            raise RuntimeError("the program that answers has failed")
+        yield
+        answering.communicate(timeout=_PATIENCE)
 
 
 def _ask(wanted: Arguments, *, at_once: int) -> None:
@@ -157,6 +173,7 @@ _ROLES: dict[str, Callable[[Arguments], object]] = {
     "async_container": lambda wanted: serve(lambda count: _contain_async(wanted, count)),
     "producer": _produce,
     "template": _by_template,
+    "answer": _answer,
     "ask_one": lambda wanted: _ask(wanted, at_once=1),
     "ask_many": lambda wanted: _ask(wanted, at_once=1000),
     "aio_send": lambda wanted: asyncio.run(_with_aio(wanted, sends=True)),
