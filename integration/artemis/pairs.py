@@ -16,7 +16,19 @@ from integration.lab.fetching.java import java
 from integration.lab.fetching.programs import class_path
 from integration.lab.table import HOST, PASSWORD, USER
 
-__all__ = ["BOTH", "PATIENCE", "Command", "Language", "Pairs", "in_java", "in_python", "lines", "run", "started"]
+__all__ = [
+    "ALONE",
+    "BOTH",
+    "PATIENCE",
+    "Command",
+    "Language",
+    "Pairs",
+    "in_java",
+    "in_python",
+    "lines",
+    "run",
+    "started",
+]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = _ROOT / "examples" / "from_spring" / "java" / "pom.xml"
@@ -86,6 +98,8 @@ BOTH = pytest.mark.parametrize(
     ("server", "client"), [(in_java, in_python), (in_python, in_java)], ids=["java-serves", "python-serves"]
 )
 """Programs that serve, and their clients in the other language."""
+ALONE = [pytest.mark.usefixtures("alone"), pytest.mark.timeout(600)]
+"""For tests that wait for each other, on all workers."""
 
 
 @contextmanager

@@ -5,10 +5,10 @@ import time
 import pytest
 
 import jmsbridge
-from integration.artemis.pairs import BOTH, PATIENCE, Language, Pairs, in_java, in_python, lines, run, started
+from integration.artemis.pairs import ALONE, BOTH, PATIENCE, Language, Pairs, in_java, in_python, lines, run, started
 from integration.lab.broker import Broker
 
-pytestmark = [pytest.mark.broker("artemis"), pytest.mark.server]
+pytestmark = [pytest.mark.broker("artemis"), pytest.mark.server, *ALONE]
 PROGRAMS = Pairs.of("from_spring")
 NAMES = ["listener", "sender", "quotes", "customer", "checks", "shop"]
 
