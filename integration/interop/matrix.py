@@ -181,6 +181,6 @@ MATRIX = (
     Sample("reply to a temporary topic", reply_to=("topic", "")),
     Sample("priority, not persistent", priority=7, delivery_mode=DeliveryMode.NON_PERSISTENT),
     Sample("expiry", time_to_live=600.0),
-    Sample("delay", delivery_delay=0.3),
+    Sample("delay", delivery_delay=1.0),
 )
 """Each has one thing to carry, so that what a broker changes is one row."""
