@@ -1,7 +1,10 @@
 """What a refused frame costs over STOMP: Artemis ends the socket with every ERROR."""
 
+import time
+
 import pytest
 
+import jmsbridge
 from integration.lab.admin.artemis import Management
 from integration.lab.broker import Broker
 from integration.stomp.opening import (
@@ -12,6 +15,7 @@ from integration.stomp.opening import (
     new_queue,
     open_link,
 )
+from jmsbridge import Topic
 from jmsbridge.spi import AccessDenied, Address, ConnectFailed, Outcome, SendRefused
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
@@ -106,3 +110,18 @@ def test_shared_subscriptions_of_a_user_who_may_not_manage(artemis: Broker) -> N
         link.unsubscribe(f"{topic.name}-True", topic)
     assert log.losses == []
     link.close()
+
+
+def test_a_shared_consumer_that_is_not_the_last_closes_at_once(artemis: Broker) -> None:
+    """Artemis refuses to delete the queue, which has other consumers, and ends the socket."""
+    topic = Topic(new_queue().name)
+    with jmsbridge.connect(artemis.url("stomp")) as connection:
+        first, last = (connection.create_session().create_shared_consumer(topic, "s") for _ in range(2))
+        connection.start()
+        before = time.monotonic()
+        first.close()
+        assert time.monotonic() - before < 10  # not close_timeout
+        connection.create_session().create_producer(topic).send(connection.create_session().create_text_message("x"))
+        message = last.receive(timeout=20)
+        assert message is not None
+        assert message.get_body(str) == "x"

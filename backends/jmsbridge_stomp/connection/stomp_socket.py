@@ -291,10 +291,8 @@ class StompSocket:
 
     def _end_refused(self) -> None:
         """The broker should have ended the socket by now."""
-        refusal = self._refusal
-        if self.is_open and self._closed is None and refusal is not None:
-            self.drop()
-            self._ended(refusal)
+        if self.is_open and self._closed is None and self._refusal is not None:
+            self._end_with(self._refusal)
 
     def _answer(self, receipt: str, answer: Refusal | None) -> bool:
         found = self._answers.pop(receipt, None)
@@ -382,10 +380,15 @@ class StompSocket:
         elif self._closed is not None:
             self._disconnected()
         elif self._refusal is not None and time.monotonic() - self._refused < _ENDS:
-            self.drop()
-            self._ended(self._refusal)
+            self._end_with(self._refusal)
         else:
             self._life.die(error)
+
+    def _end_with(self, refusal: Refusal) -> None:
+        self.drop()
+        self._ended(refusal)
+        # what its owner has left: it may be closing it, and wait for an answer
+        self.answer_open(lambda doubt: ChannelLost(f"the broker ended the socket ({refusal})", in_doubt=doubt))
 
     def answer_open(self, error: Callable[[bool], BackendError]) -> None:
         """Answer what has no receipt; ``error`` is told whether some of the frame was passed to the kernel."""
