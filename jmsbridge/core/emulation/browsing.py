@@ -4,25 +4,13 @@ import logging
 from functools import partial
 
 from jmsbridge.core.runtime.waiting import WaitSet, wait_answered
-from jmsbridge.spi import (
-    Address,
-    Admin,
-    Arrival,
-    BackendError,
-    Interest,
-    Link,
-    Native,
-    NotSupported,
-    Outcome,
-    Subscription,
-)
+from jmsbridge.spi import Address, Arrival, Interest, Link, Native, NotSupported, Outcome, Subscription
 
 __all__ = ["Page", "look"]
 
 log = logging.getLogger("jmsbridge.browsing")
 
 _GRACE = 0.1  # after so many seconds without an arrival, a broker without drain is assumed to have no more messages
-_PATIENCE = 1.0  # the same, as long as not all messages are here that the broker has counted: others may take some
 
 
 class Page:
@@ -42,12 +30,12 @@ class Page:
         if not any(one is arrival for one in self.arrivals):
             self.put(arrival)
 
-    def wait_quiet(self, count: int, grace: float) -> None:
-        """Wait until ``count`` messages are here, or none has come for ``grace`` seconds."""
+    def wait_quiet(self, count: int) -> None:
+        """Wait until ``count`` messages are here, or none has come for a while."""
         seen = -1
         while seen < len(self.arrivals) < count:
             seen = len(self.arrivals)
-            self._more.wait_for(partial(self._has_more_than, seen), grace)
+            self._more.wait_for(partial(self._has_more_than, seen), _GRACE)
 
     def _has_more_than(self, count: int) -> bool:
         return len(self.arrivals) > count
@@ -68,8 +56,7 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
                 f"{link.broker} has no queue browser, and requeueing messages to {address} may drop or move them, "
                 "because it has a delivery limit; use a queue without one"
             )
-        counted = 0 if Native.DRAIN in subscription.native else _depth(link, address)
-        _take(subscription, page, most, counted, timeout)
+        _take(subscription, page, most, timeout)
         if page.arrivals:
             subscription.settle([arrival.token for arrival in page.arrivals], Outcome.RELEASED)
         subscription.close()
@@ -81,18 +68,8 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
     return page.arrivals[:limit], is_truncated
 
 
-def _depth(link: Link, address: Address) -> int:
-    """How many messages the queue has, as far as the broker says."""
-    try:
-        return link.depth(address) if isinstance(link, Admin) else 0
-    except BackendError as error:
-        log.debug("a browser does not know how many messages %s has: %s", address, error)
-        return 0
-
-
-def _take(subscription: Subscription, page: Page, limit: int, counted: int, timeout: float) -> None:
+def _take(subscription: Subscription, page: Page, limit: int, timeout: float) -> None:
     subscription.grant(limit)
     if Native.DRAIN not in subscription.native:
-        page.wait_quiet(min(counted, limit), _PATIENCE)
-        page.wait_quiet(limit, _GRACE)
+        page.wait_quiet(limit)
     wait_answered(subscription.drain, timeout, "a browser's drain")

@@ -1,7 +1,6 @@
 """Browsers where the broker has none: all messages are released at once, whatever happens meanwhile."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 
 import jmsbridge
 from jmsbridge import Connection, EmulationWarning, JMSException, QueueBrowser, TextMessage, UnsupportedFeature
-from jmsbridge.core.emulation import browsing
 from jmsbridge.spi import BackendError, LinkLost, Mode, Native, Outcome
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite.support import run_thread, text_of
@@ -174,24 +172,6 @@ def test_without_a_drain_it_waits_a_moment(backend: ScriptedBackend, connect: Ca
 
     backend.script.before["grant"] = bring
     assert shown(browser) == ["late"]
-
-
-def test_without_a_drain_it_waits_longer_for_what_the_broker_has_counted(
-    backend: ScriptedBackend, connect: Callable[..., Connection], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backend.lower(Native.DRAIN)
-    browser = connect().create_session().create_browser(QUEUE)
-    monkeypatch.setattr(browsing, "_depth", lambda link, address: 2)
-
-    def deliver(text: str) -> None:
-        backend.subscription.deliver(text_envelope(QUEUE.address, text))
-
-    def bring(_: object) -> None:
-        backend.script.post(lambda: deliver("1"))
-        threading.Timer(0.4, deliver, ["2"]).start()
-
-    backend.script.before["grant"] = bring
-    assert shown(browser) == ["1", "2"]
 
 
 @pytest.mark.parametrize("end", ["cut", "silence"])
