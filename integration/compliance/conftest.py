@@ -43,7 +43,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What does not apply to ``jmsbridge.aio`` is not collected: the table of ``why_not`` has the reasons."""
-    others = {item for item in items if _HERE in item.path.parents and not _applies(item)}
+    others = {item for item in items if item.path.parent == _HERE and not _applies(item)}
     config.hook.pytest_deselected(items=list(others))
     items[:] = [item for item in items if item not in others]
 

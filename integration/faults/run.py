@@ -17,7 +17,7 @@ from integration.faults import disturbances
 from integration.faults.brokers import LATE, RESTART_FIRST
 from integration.faults.ledger import Entry, Reader, Step
 from integration.faults.process import Settings, ask_to_die, consume
-from integration.faults.verdict import LOST, Disturbance, Late, Verdict, judge
+from integration.faults.verdict import UNFINISHED, Disturbance, Late, Verdict, judge
 from integration.lab.broker import Broker
 from integration.lab.starting import start
 from jmsbridge.testing.proxy import FaultProxy
@@ -77,8 +77,8 @@ class Report(msgspec.Struct):
 
     @property
     def has_broken_promises(self) -> bool:
-        """Whether a promise was broken; what was not received before a process failed may still be in the broker."""
-        return bool(self.verdict.counts.keys() - ({LOST} if self.ended_early else set()))
+        """Whether a promise was broken; a run that ended early had no time for all answers and receipts."""
+        return bool(self.verdict.counts.keys() - (UNFINISHED if self.ended_early else set()))
 
 
 def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Report:

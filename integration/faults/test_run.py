@@ -7,7 +7,7 @@ import pytest
 
 from integration.faults.report import BROKEN, text
 from integration.faults.run import FaultRunError, Plan, Report, run
-from integration.faults.verdict import LOST, Verdict
+from integration.faults.verdict import Verdict
 
 
 def test_a_small_run_keeps_its_promises(tmp_path: Path) -> None:
@@ -49,14 +49,13 @@ def test_a_failed_process_is_reported_and_no_process_is_left(tmp_path: Path) -> 
     report = run(plan, tmp_path)
     assert "c0 ended with 1: KeyError: 'unheard-of'" in report.failures
     assert not report.ok
-    assert report.verdict.counts == {"lost": 10}  # nobody was there to receive them
     assert text(report).startswith("unfinished")
     assert "failed: c0" in text(report)
 
 
 @pytest.mark.parametrize(("ended_early", "result"), [(True, "unfinished"), (False, BROKEN)])
 def test_what_nobody_received_is_lost_unless_a_process_failed(ended_early: bool, result: str) -> None:
-    verdict = Verdict(counts={LOST: 1}, broken={LOST: ["p0:1 call 1"]})
+    verdict = Verdict(counts={"lost": 1}, broken={"lost": ["p0:1 call 1"]})
     report = Report(Plan("embedded:"), 1.0, [], verdict, ["no progress for 90 s"], ended_early=ended_early)
     assert not report.ok
     assert text(report).startswith(result)

@@ -32,10 +32,11 @@ import msgspec
 
 from integration.faults.ledger import MARKED, Entry, Step
 
-__all__ = ["LOST", "Disturbance", "Late", "Verdict", "judge"]
+__all__ = ["UNFINISHED", "Disturbance", "Late", "Verdict", "judge"]
 
-LOST = "lost"
-"""The worst violation: a confirmed message that nobody processed."""
+_LOST, _WITHOUT_ANSWER = "lost", "without an answer"
+UNFINISHED = {_LOST, _WITHOUT_ANSWER}
+"""Violations that are none in a run that ended early."""
 _GRACE = 2.0
 """Seconds after a cut during which a process may not have noticed it."""
 _OUTCOMES = (Step.CONFIRMED, Step.REFUSED, Step.UNKNOWN)
@@ -155,7 +156,7 @@ def _judge_calls(
             outcomes[call] = entry.step
     for call, key in keys.items():
         if call[0] == name and call not in outcomes:
-            verdict.breaks("without an answer", f"{key} call {call[1]}")
+            verdict.breaks(_WITHOUT_ANSWER, f"{key} call {call[1]}")
     counted = Counter(step for call, step in outcomes.items() if call[0] == name)
     verdict.refused += counted[Step.REFUSED]
     verdict.unknown += counted[Step.UNKNOWN]
@@ -201,7 +202,7 @@ def _judge_receipts(
         verdict.confirmed += bool(certain)
         for call in certain:
             if call not in there:
-                verdict.breaks(LOST, f"{key} call {call[1]}")
+                verdict.breaks(_LOST, f"{key} call {call[1]}")
         for call in made:
             if outcomes.get(call) is Step.REFUSED and call in receipts:
                 verdict.breaks("refused but received", f"{key} call {call[1]}")

@@ -18,12 +18,13 @@ class AioHarness(ThroughAio, EmbeddedHarness):
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What does not apply is not collected: the table of ``why_not`` has the reasons."""
-    for item in items:
-        if _HERE in item.path.parents and getattr(item, "function", item).__module__.split(".")[-2] in INDIFFERENT:
+    ours = [item for item in items if item.path.parent == _HERE]
+    for item in ours:
+        if getattr(item, "function", item).__module__.split(".")[-2] in INDIFFERENT:
             item.add_marker(pytest.mark.long)
-    others = [item for item in items if _HERE in item.path.parents and _reason(item) is not None]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if item not in set(others)]
+    others = {item for item in ours if _reason(item) is not None}
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
 
 
 def _reason(item: pytest.Item) -> str | None:

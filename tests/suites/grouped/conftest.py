@@ -47,7 +47,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The contract is below the option."""
-    items[:] = [item for item in items if _HERE not in item.path.parents or not _is_contract(item)]
+    items[:] = [item for item in items if item.path.parent != _HERE or not _is_contract(item)]
 
 
 def _is_contract(item: pytest.Item) -> bool:
