@@ -28,9 +28,12 @@ class AmqpLink(GroupMember):
         self._listener = listener
         self._ended = ended
         self._attached: Attached | None = None
+        self._is_attached = False  # the broker has answered the attach
         self._refused = False
         self._detached: list[Callable[[], None]] = []
         self._closing = False
+        self._keeps = False
+        self._has_written_detach = False
 
     def attach(self, attached: Attached) -> None:
         """Attach the link; ``attached`` gets the broker's refusal, or None."""
@@ -43,16 +46,26 @@ class AmqpLink(GroupMember):
         self.session.attach(self.proton)
 
     def detach(self, done: Callable[[], None], *, keep: bool) -> None:
-        """Close the link, or with ``keep`` detach it, which leaves a durable subscription at the broker."""
+        """Close the link, or with ``keep`` detach it, which leaves a durable subscription at the broker.
+
+        The detach is written after the broker's attach: Artemis may never answer one that comes together with ours.
+        """
         if self.handle is None:
             done()
             return
         self._detached.append(done)
         if self._closing:
             return
-        self._closing = True
+        self._closing, self._keeps = True, keep
         self.driver.expect()
-        if keep:
+        if self._is_attached:
+            self._write_detach()
+
+    def _write_detach(self) -> None:
+        if self._has_written_detach:
+            return
+        self._has_written_detach = True
+        if self._keeps:
             self.proton.detach()
         else:
             self.proton.close()
@@ -70,16 +83,16 @@ class AmqpLink(GroupMember):
         there = link.remote_source if link.is_receiver else link.remote_target
         if there.type == proton.Terminus.UNSPECIFIED:
             self._refused = True  # the reason comes with the detach that must follow
-        else:
-            self._answer(None)
+            return
+        self._is_attached = True
+        if self._closing:
+            self._write_detach()
+        self._answer(None)
 
     def _closed(self, detached: bool) -> None:
         failure = failure_of(self.proton.remote_condition)
-        if not self._closing:
-            if detached and not self._refused:
-                self.proton.detach()
-            else:
-                self.proton.close()  # else the broker would not answer the next attach of this name
+        self._keeps = self._keeps if self._closing else detached and not self._refused
+        self._write_detach()  # else the broker would not answer the next attach of this name
         self._leave(is_closed=True)
         self._tell(failure)
 

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import proton
-
 from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.errors import Failure, failure_of
 
@@ -49,10 +47,7 @@ class LinkGroup:
         def begin() -> None:
             self.proton.open()
             for made in resting if self.is_open else ():
-                was_closed = made.state & proton.Endpoint.LOCAL_CLOSED
                 made.open()
-                if was_closed:
-                    made.close()  # proton writes both
 
         self.driver.batch(begin)
 

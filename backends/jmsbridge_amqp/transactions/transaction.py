@@ -135,6 +135,8 @@ class Transaction:
         def declared(txn: bytes | None, failure: Failure | None) -> None:
             self._declaring = False
             unit = self._unit
+            if self._closed:
+                return  # what waits is answered by ``end``
             if txn is None:
                 self._refuse_held(TransactionRolledBack(f"{self._life.broker} began no transaction ({failure})"))
                 return
