@@ -163,8 +163,10 @@ class LinkLife:
             self.thread.post(lambda: start(wait.done))
             wait.result(max(0.0, timeout - self._wire.silence()), late)
         except BackendError as error:
-            if error is late and self._wire.silence() >= _SILENT * timeout:
-                self.thread.post(lambda: self.die(LinkLost(str(late), in_doubt=True)))
+            if error is late:
+                log.info("%s", late)
+                if self._wire.silence() >= _SILENT * timeout:
+                    self.thread.post(lambda: self.die(LinkLost(str(late), in_doubt=True)))
             if not optional or not (error is late or isinstance(error, LinkLost)):
                 raise
         finally:
@@ -212,8 +214,14 @@ class LinkLife:
 
     def _close(self, start: Callable[[], None]) -> None:
         patience = max(0.0, self.endpoint.close_timeout - self._wire.silence())
-        self.thread.call_later(patience, lambda: self.die(LinkLost("the link was closed")))
+        self.thread.call_later(patience, self._close_late)
         start()
+
+    def _close_late(self) -> None:
+        if not self._dead:
+            timeout = self.endpoint.close_timeout
+            log.info("closing %s: no answer from %s within %.3g s", self.endpoint, self.broker, timeout)
+        self.die(LinkLost("the link was closed"))
 
 
 def after_all(starts: Iterable[Callable[[Done], object]], then: Callable[[], None]) -> None:

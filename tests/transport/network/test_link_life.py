@@ -1,5 +1,7 @@
 """The lifetime of a link: deadlines, one loss, every request answered, no events while the link is private."""
 
+import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -129,10 +131,12 @@ def test_closing_reports_no_loss(broker: Broker) -> None:
     assert broker.log.losses == []
 
 
-def test_a_broker_that_ignores_a_close_is_disconnected() -> None:
+def test_a_broker_that_ignores_a_close_is_disconnected(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     broker = Broker(close_timeout=0.01).connect()
     broker.life.close(lambda: None)
     assert broker.order == ["answered", "broken off"]
+    assert re.search(r"closing .*: no answer from .* within 0.01 s", caplog.text)
 
 
 def test_a_link_that_is_still_private_reports_no_loss(broker: Broker) -> None:
@@ -142,10 +146,14 @@ def test_a_link_that_is_still_private_reports_no_loss(broker: Broker) -> None:
 
 
 @pytest.mark.parametrize("quiet_for", [0.0, 1.0])
-def test_a_close_without_answer_gives_up_only_a_silent_broker(quiet_for: float) -> None:
+def test_a_close_without_answer_gives_up_only_a_silent_broker(
+    quiet_for: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     broker = Broker(close_timeout=0.01).connect()
     broker.quiet_for = quiet_for
     broker.life.wait_closing(lambda done: None, "closing a consumer")
+    assert "closing a consumer: no answer from" in caplog.text
     with pytest.raises(BackendError, match=r"closing a consumer: no answer|explained|within"):
         broker.life.wait_closing(lambda done: None, "closing a consumer", optional=False)
     if quiet_for:
