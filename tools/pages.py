@@ -3,6 +3,7 @@
 ``--check`` only compares; it exits with 1 if a page is out of date.
 """
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,7 @@ def _row(promise: str, row: Feature) -> str:
     return f"| `{row.name}` | {row.text}: {promise} | {default} | {row.emulation or 'none'} | {row.price} |"
 
 
+@functools.cache
 def rule_list() -> str:
     """The page of rules, each with its tests."""
     evidence = rules.collect([ROOT / "jmsbridge/testing/suite", ROOT / "tests"])

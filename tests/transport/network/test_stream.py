@@ -159,6 +159,8 @@ class Server:
         self._reads.set()
         self._listener.close()
         if self.socket is not None:
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_RDWR)  # ends what the thread reads
             self.socket.close()
         self._thread.join(PATIENCE)
 
