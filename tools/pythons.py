@@ -25,11 +25,12 @@ SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 
 ELSEWHERE = {
     "they check pages, sources and the build, not the library": ("docs", "project", "typing"),
-    # CI has no time for these on each version; suites/memory and suites/file do run on each, and so do core/sending,
+    # CI has no time for these on each version; suites/memory does run on each, and so do embedded/file, core/sending,
     # which has cases of its own for sends confirmed in groups, and tests/aio.
     "they run the compliance suite repeatedly, through the same modules": (
         "suites/aio",
         "suites/faulty",
+        "suites/file",
         "suites/grouped",
         "suites/masked",
         "suites/repeated",
