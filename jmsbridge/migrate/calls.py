@@ -239,8 +239,15 @@ class Calls:
             return "String" if "String" in sides else ""
         if node.type == "method_invocation":
             method = self._meant(node)
-            return method.returns if method is not None else self._own_result(node) or self._element(node)
+            if method is None:
+                return self._own_result(node) or self._element(node)
+            return self._wanted(node) if method.takes and method.takes[0] == "Class" else method.returns
         return ""
+
+    def _wanted(self, node: Node) -> str:
+        """What ``getBody(String.class)`` returns."""
+        first = children(node.child_by_field_name("arguments"))[0]
+        return self._resolve(children(first)[0]) if first.type == "class_literal" else ""
 
     def _variable(self, name: str) -> str:
         for scope in reversed(self._scopes):
@@ -335,7 +342,7 @@ class Calls:
         kind = self._resolve(node.child_by_field_name("type"))
         written = simple(node.child_by_field_name("type"))
         shown = "ConnectionFactory(target)" if is_factory(kind) else _CREATED.get(kind)
-        if shown is None and kind and not kind.startswith("project:") and is_exception(kind) and kind != "String":
+        if shown is None and kind and not kind.startswith("project:") and is_exception(kind):
             shown = f"{kind}(…)"
         if shown is not None:
             self.findings.append(Finding(self._unit.path, line(node), "class", f"new {written}(…)", shown))

@@ -79,8 +79,9 @@ def _candidates(kind: str, name: str) -> Iterator[Method]:
         for row in inherited(kind):
             if row.java == name:
                 returns = kind if row.returns == "self" else row.returns
+                known = returns if returns in INTERFACES or returns == "String" else ""
                 unit = ", in seconds" if {"ms", "timeout"} & {row.returns, *row.takes} else ""
-                yield Method(kind, name, row.takes, returns if returns in INTERFACES else "", row.shown + unit)
+                yield Method(kind, name, row.takes, known, row.shown + unit)
     for other in others("JMSException" if is_exception(kind) else kind):
         if other.java == name:
             yield Method(kind, name, other.takes, other.returns, other.shown)

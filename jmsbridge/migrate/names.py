@@ -2,6 +2,7 @@
 
 from tree_sitter import Node
 
+from jmsbridge import errors
 from jmsbridge.java_api import INTERFACES, LEFT_OUT
 from jmsbridge.java_api.others import CLASSES, EXTENDED
 from jmsbridge.migrate.syntax import children, text
@@ -38,7 +39,8 @@ FUNCTIONAL: dict[str, tuple[str, ...]] = {
 }
 """The types that a lambda may have, with those of its parameters."""
 
-_API = frozenset({*INTERFACES, *LEFT_OUT, "JMSException", "JMSRuntimeException", "QueueRequestor", "TopicRequestor"})
+_EXCEPTIONS = frozenset(name for name in dir(errors) if name.endswith("Exception"))
+_API = frozenset({*INTERFACES, *LEFT_OUT, *_EXCEPTIONS, *CLASSES, "QueueRequestor", "TopicRequestor"})
 _OF_SPRING = frozenset({*CLASSES, *EXTENDED, *FUNCTIONAL})
 # Longest first: a client's own class is what its name ends with.
 _ENDINGS = sorted(INTERFACES, key=len, reverse=True)
@@ -46,7 +48,7 @@ _ENDINGS = sorted(INTERFACES, key=len, reverse=True)
 
 def is_exception(name: str) -> bool:
     """Whether it is one of the API's exceptions."""
-    return name.endswith("Exception") and (name in CLASSES or name not in _API)
+    return name in _EXCEPTIONS
 
 
 def is_factory(name: str) -> bool:
@@ -97,7 +99,7 @@ class Names:
 def _known(path: str) -> str:
     package, _, name = path.rpartition(".")
     if package in _APIS:
-        return name if name in _API or name.endswith("Exception") or name in CLASSES else ""
+        return name if name in _API else ""
     if path.startswith(_CLIENTS) and not path.startswith(_OTHER_APIS):
         return next((ending for ending in _ENDINGS if name.endswith(ending)), "")
     if path.startswith(f"{_SPRING}."):

@@ -242,3 +242,14 @@ def test_what_is_not_an_element_of_a_collection_has_no_type(tmp_path: Path) -> N
 def test_a_session_of_another_api_is_not_one_of_messaging(tmp_path: Path, package: str) -> None:
     code = "void end(ClientSession session) { session.commit(); session.close(); }"
     assert _found(_java(tmp_path, code, f"{package}.ClientSession")) == []
+
+
+def test_exceptions_of_java_are_none_of_the_api(tmp_path: Path) -> None:
+    code = 'void a() { throw new RuntimeException(); }\nvoid b() { throw new JMSRuntimeException("x"); }'
+    assert _found(_java(tmp_path, code)) == [(4, "new JMSRuntimeException(…)")]
+
+
+@pytest.mark.parametrize("body", ["message.getBody(String.class)", "((TextMessage) message).getText()"])
+def test_a_body_that_is_read_as_text_is_sent_as_text(tmp_path: Path, body: str) -> None:
+    code = f"void a(JMSContext c, Queue q, Message message) throws Exception {{ c.createProducer().send(q, {body}); }}"
+    assert (3, "JMSProducer.send(Destination, String)") in _found(_java(tmp_path, code))
