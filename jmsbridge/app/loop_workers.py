@@ -38,7 +38,7 @@ class LoopWorker(Worker):
     def close(self) -> None:
         """See ``Worker``."""
         super().close()
-        if self._line is not None:
+        if self._line is not None and not self._line.port.is_closed():
             self._line.port.post(self._line.end)
 
     def problem(self) -> JMSException | None:
