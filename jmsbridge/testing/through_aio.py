@@ -107,6 +107,8 @@ class _Facade:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
         _facades[inner] = self
+        if isinstance(self, _Session):
+            _sessions[inner._scope] = self
 
     def __getattr__(self, name: str) -> Any:
         value = _on_loop(lambda: _Value(getattr(self._inner, name))).value
@@ -320,6 +322,8 @@ class _Browser(_Facade):
 
 
 _facades: "weakref.WeakKeyDictionary[Any, _Facade]" = weakref.WeakKeyDictionary()
+_sessions: "weakref.WeakKeyDictionary[Any, _Session]" = weakref.WeakKeyDictionary()
+"""By what a session shares with what it creates."""
 _KINDS: dict[type, type[_Facade]] = {
     aio.Connection: _Connection,
     aio.Session: _Session,
@@ -337,8 +341,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def _session_of(inner: Any) -> _Session:
-    scope = inner._scope
-    return next(one for one in _facades.values() if isinstance(one, _Session) and one._inner._scope is scope)
+    return _sessions[inner._scope]
 
 
 def _set(facade: _Facade, name: str, value: Any) -> None:
