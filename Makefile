@@ -13,7 +13,7 @@ export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/pycache
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo demo-spark test test-brokers test-pythons test-long test-spark brokers conformance check format bench bench-brokers bench-spark docs rules clean
+.PHONY: help venv demo demo-spark test test-brokers pythons test-pythons test-long test-spark brokers conformance check format bench bench-brokers bench-spark docs rules clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test-brokers: $(VENV)/.stamp-dev  ## run the other tests: whole suites on real b
 
 test-pythons: $(VENV)/.stamp-dev  ## run the tests that need no server on every other Python from 3.11 to 3.14 that is found, at least two
 	@$(PY) -m tools.pythons $(ARGS)
+
+pythons: $(VENV)/.stamp-dev  ## make the environments of test-pythons, which it otherwise makes itself
+	@$(PY) -m tools.pythons --environments $(ARGS)
 
 test-long: $(VENV)/.stamp-dev  ## run the long tests: repetition, faults, soak
 	@$(PY) -m pytest -v -p tools.unrun -m long --durations 0 $(ARGS)

@@ -153,6 +153,13 @@ def _environment(each: Interpreter, where: Path) -> Interpreter:
     return inside
 
 
+def _environments(those: Sequence[Interpreter], where: Path) -> int:
+    """Only make the environments, which CI does beside something else."""
+    for each in those:
+        _environment(each, where)
+    return 0
+
+
 def _test(each: Interpreter, arguments: Sequence[str]) -> int:
     """pytest's status, from the folders that run on every Python unless the arguments name others."""
     command = [str(each.path), "-m", "pytest", "-q", "-n", "8", "--dist", "worksteal", "-m", "not long", *arguments]
@@ -231,6 +238,7 @@ def main(arguments: Sequence[str]) -> int:
         epilog="Everything else is handed to pytest, such as -x or tests/core.",
     )
     parser.add_argument("--list", action="store_true", help="only list the versions and what runs on each")
+    parser.add_argument("--environments", action="store_true", help="only make the environments")
     parser.add_argument("--only", action="append", default=[], metavar="3.12", help="this version; may be repeated")
     parser.add_argument(
         "--venvs", type=Path, default=_ROOT, metavar="FOLDER", help="where the environments are created"
@@ -243,7 +251,10 @@ def main(arguments: Sequence[str]) -> int:
         every = found(os.environ.get("PATH", ""), _pyenv())
         those = chosen(every, primary, options.only)
         _say("\n".join(_listed(every, primary, those)))
-        return 0 if options.list else _each(those, options.venvs.resolve(), rest)
+        where = options.venvs.resolve()
+        if options.environments:
+            return _environments(those, where)
+        return 0 if options.list else _each(those, where, rest)
     except Unusable as error:
         print(error, file=sys.stderr)
         return 2

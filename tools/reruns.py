@@ -6,10 +6,12 @@ Tests of real brokers and of deadlines share two cores with others, so now and t
 
 import pytest
 
-__all__ = ["LEAST", "Reruns", "pytest_configure"]
+__all__ = ["LEAST", "ONE_IN", "Reruns", "pytest_configure"]
 
 LEAST = 5
-"""So many tests may fail at first in every run, and one in a thousand in a large one: more are a defect."""
+"""So many tests may fail at first in every run: more are a defect."""
+ONE_IN = 1000
+"""In a run with many tests, so often one of them may, too."""
 
 _LINES = 25  # of an error
 
@@ -30,7 +32,7 @@ class Reruns:
             self._errors[report.nodeid] = "\n  ".join(text.strip().splitlines()[:_LINES])
 
     def _limit(self) -> int:
-        return max(LEAST, self._passed // 1000)
+        return max(LEAST, self._passed // ONE_IN)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

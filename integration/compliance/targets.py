@@ -1,7 +1,7 @@
 """The brokers that the compliance suite runs on, one row each."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import pytest
 
@@ -9,7 +9,7 @@ import jmsbridge_rabbitmq
 from integration.lab.broker import Broker
 from integration.lab.external import External
 from jmsbridge import InvalidSelectorException
-from jmsbridge.spi import registry
+from jmsbridge.spi import Native, registry
 from jmsbridge.testing.proxy import ProxiedHarness
 from jmsbridge.testing.through_aio import ThroughAio
 
@@ -198,6 +198,8 @@ TARGETS = (
 class TargetHarness(ProxiedHarness):
     """A harness through a fault proxy, with a new dead-letter queue for each test."""
 
+    _natives: ClassVar[dict[tuple[str, str], Native]] = {}
+
     def __init__(self, target: Target, broker: Broker | External) -> None:
         self._target = target
         self.dead_letters = self.name("dlq")
@@ -206,6 +208,14 @@ class TargetHarness(ProxiedHarness):
             options["admin_url"] = broker.url("http")
         url = broker.url(target.scheme)
         super().__init__(f"{url}?{'&'.join(f'{name}={value}' for name, value in options.items())}")
+        self._key = (target.name, url)
+
+    @property
+    def native(self) -> Native:
+        """The capabilities of a link, asked once in each process: many cases begin with the question."""
+        if self._key not in self._natives:
+            self._natives[self._key] = super().native
+        return self._natives[self._key]
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from tools.laws.source import ROOT
 
-# The brokers end only after the check has ended; the check ends only when the brokers have begun.
+# The check ends only when both have begun that run beside it; these end only after the check has ended, in this order.
 MAKE = """\
 #!/bin/sh
 until_said() {
@@ -18,8 +18,9 @@ until_said() {
 }
 echo "$1" >>"$LOG"
 case "$1" in
-  check) until_said brokers ;;
+  check) until_said brokers; until_said pythons ;;
   brokers) until_said "end of check" ;;
+  pythons) until_said "end of brokers" ;;
 esac
 echo "end of $1" >>"$LOG"
 echo "output of $1"
@@ -44,21 +45,23 @@ def run(folder: Path, failing: str = "") -> tuple[subprocess.CompletedProcess[st
     return ran, (folder / "log").read_text(encoding="utf-8").splitlines()
 
 
-def test_brokers_are_fetched_beside_the_check_and_before_the_tests(tmp_path: Path) -> None:
+def test_brokers_and_pythons_are_fetched_beside_the_check_and_before_the_tests(tmp_path: Path) -> None:
     ran, log = run(tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert log[:2] == ["venv", "end of venv"]
-    assert sorted(log[2:4]) == ["brokers", "check"]
-    assert log[4:7] == ["end of check", "end of brokers", "test-pythons"]
-    assert [each for each in log[7:] if not each.startswith("end")] == ["test", "test-brokers", "test-spark"]
-    assert ran.stdout.count("output of brokers") == 1
+    assert sorted(log[2:5]) == ["brokers", "check", "pythons"]
+    assert log[5:9] == ["end of check", "end of brokers", "end of pythons", "test-pythons"]
+    assert [each for each in log[9:] if not each.startswith("end")] == ["test", "test-brokers", "test-spark"]
+    assert [ran.stdout.count(f"output of {each}") for each in ("brokers", "pythons")] == [1, 1]
     assert ran.stdout.splitlines()[-1] == "output of test-spark"
 
 
-@pytest.mark.parametrize("failing", ["venv", "check", "brokers", "test-pythons", "test", "test-brokers", "test-spark"])
+@pytest.mark.parametrize(
+    "failing", ["venv", "check", "brokers", "pythons", "test-pythons", "test", "test-brokers", "test-spark"]
+)
 def test_a_target_that_fails_is_shown_and_ends_the_run(tmp_path: Path, failing: str) -> None:
     ran, log = run(tmp_path, failing)
     assert ran.returncode != 0
     assert ran.stdout.splitlines()[-1] == f"output of {failing}"
-    # nothing begins afterwards; brokers that were being fetched meanwhile have ended
-    assert log[-1] == ("end of brokers" if failing == "check" else f"end of {failing}")
+    # nothing begins afterwards; what ran aside meanwhile has ended
+    assert log[-1] == ("end of pythons" if failing in ("check", "brokers") else f"end of {failing}")

@@ -135,6 +135,18 @@ def test_an_environment_is_made_once(tmp_path: Path) -> None:
     assert "installing" not in second.stdout
 
 
+def test_the_environments_alone_are_made_for_a_later_run(tmp_path: Path) -> None:
+    below_pyenv(tmp_path / "pyenv", f"{OTHERS[0]}.99")
+    below_pyenv(tmp_path / "pyenv", f"{OTHERS[1]}.99")
+    made = run(tmp_path, *ASKED, "--environments")
+    assert made.returncode == 0, made.stderr
+    assert all(f"installing for {minor}.99" in made.stdout for minor in OTHERS[:2])
+    assert "testing on" not in made.stdout
+    later = run(tmp_path, *ASKED)
+    assert "installing" not in later.stdout
+    assert "testing on" in later.stdout
+
+
 def test_arguments_reach_pytest(tmp_path: Path) -> None:
     below_pyenv(tmp_path / "pyenv", f"{OTHERS[0]}.99")
     every = run(tmp_path, "--only", OTHERS[0], "-x").stdout

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 import jmsbridge_embedded
-from jmsbridge.spi import registry
+from jmsbridge.spi import Native, registry
 from jmsbridge.testing import Harness
 from jmsbridge.testing.suite.support import eventually
 from tests.suites.layered.harness import stored_at
@@ -18,6 +19,8 @@ if "embedded" not in registry.names():  # in a checkout that is not installed th
 class FileHarness(Harness):
     """A new file for each test."""
 
+    _asked: ClassVar[Native | None] = None
+
     def __init__(self, path: Path) -> None:
         self._path = path
         super().__init__(f"embedded:{path}")
@@ -25,6 +28,13 @@ class FileHarness(Harness):
     def cut(self) -> None:
         """All links of this process to the file are lost; its messages stay."""
         jmsbridge_embedded.cut(path=str(self._path))
+
+    @property
+    def native(self) -> Native:
+        """The capabilities of a link, asked once in each process: they are those of every file."""
+        if FileHarness._asked is None:
+            FileHarness._asked = super().native
+        return FileHarness._asked
 
     def stored(self) -> int:
         """The number of messages in queues and subscriptions."""
