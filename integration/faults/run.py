@@ -14,10 +14,10 @@ import msgspec
 
 import jmsbridge
 from integration.faults import disturbances
-from integration.faults.brokers import LATE, RESTART_FIRST
+from integration.faults.brokers import RESTART_FIRST, late
 from integration.faults.ledger import Entry, Reader, Step
 from integration.faults.process import Settings, ask_to_die, consume
-from integration.faults.verdict import UNFINISHED, Disturbance, Late, Verdict, judge
+from integration.faults.verdict import UNFINISHED, Disturbance, Verdict, judge
 from integration.lab.broker import Broker
 from integration.lab.starting import start
 from jmsbridge.testing.proxy import FaultProxy
@@ -274,7 +274,7 @@ class _Director:
             {name: self._ledgers[name] for name in self._cast.producers},
             {name: self._ledgers[name] for name in self._cast.consuming},
             self._disturbances,
-            LATE.get(self._plan.broker, Late()),
+            late(self._plan.broker, self._plan.options),
         )
         return Report(self._plan, seconds, self._disturbances, verdict, failures, self._restarts, ended_early)
 

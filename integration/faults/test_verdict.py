@@ -157,7 +157,7 @@ def test_a_cut_after_the_close_of_a_connection_explains_nothing() -> None:
     assert judge({"p": many(1)}, consumers, [Disturbance("cut", 3, 3.1)]).counts == {"duplicate without doubt": 1}
 
 
-LATE = Late(sent=1.0, stored=60.0)
+LATE = Late(sent=1.0, stored=60.0, remembered=True)
 
 
 def late(
@@ -202,3 +202,8 @@ def test_who_has_acknowledged_a_message_gets_it_again_only_with_a_mark() -> None
     assert late(("c0", got(0, 1)), ("c0", got(0, 5)), cut=soon).counts == {"without a mark": 1}
     marked = [Entry(58, Step.GOT, "p:0", 0, MARKED), Entry(58.1, Step.DONE, "p:0", 0)]
     assert late(("c0", got(0, 1)), ("c0", marked), cut=kill).not_stored == 1
+
+
+def test_without_a_memory_of_the_client_no_mark_is_expected() -> None:
+    kill = Disturbance("kill", 50.0, 55.0)
+    assert late(("c0", got(0, 1)), ("c0", got(0, 58)), cut=kill, how=Late(stored=60.0)).not_stored == 1

@@ -18,8 +18,8 @@ acknowledgement, or it would not have sent more. A cut after a consumer has clos
 
 With some brokers an acknowledgement that has succeeded is not stored yet (``Late``). Then a cut also explains that a
 message comes again if it was processed shortly before, and the kill of the broker if it was processed within the time
-in which the broker stores acknowledgements, even if its consumer has closed its connection since. But the process that
-acknowledged it knows it: what it gets again *without a mark* is a violation.
+in which the broker stores acknowledgements, even if its consumer has closed its connection since. Where the client
+remembers what it has acknowledged, its process gets nothing of that again *without a mark*.
 """
 
 import math
@@ -61,6 +61,8 @@ class Late(msgspec.Struct, frozen=True):
     """Until they have reached the broker."""
     stored: float = 0.0
     """Until the broker has stored them."""
+    remembered: bool = False
+    """Whether the client knows what it has acknowledged, and marks what comes again."""
 
 
 _NEVER_LATE = Late()
@@ -220,7 +222,7 @@ class _Explaining:
         self._disturbances = disturbances
         self._lives = lives
         self._late = late
-        self.is_late = late != _NEVER_LATE
+        self.remembered = late.remembered
 
     def __call__(self, first: _Receipt, again: _Receipt) -> bool:
         life = self._lives[first.consumer]
@@ -255,7 +257,7 @@ def _judge_again(what: str, found: Sequence[_Receipt], explains: _Explaining, ve
         in_doubt = explains(first, again)
         if not in_doubt and not explains.by_lateness(first, again):
             verdict.breaks("duplicate without doubt", where)
-        elif explains.is_late and again.consumer == first.consumer and not again.marked:
+        elif explains.remembered and again.consumer == first.consumer and not again.marked:
             verdict.breaks("without a mark", where)
         elif in_doubt:
             verdict.settled_in_doubt += 1

@@ -29,13 +29,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Loss:
-    """A message that does not arrive: the reader gets the one behind it, or an error."""
+    """A message that does not arrive: the reader gets the one behind it, or the error."""
 
     direction: Direction
     sample: str
     reason: str
     error: str = ""
-    """Words of the error, where the reader gets one."""
+    """Words of the error, where the reader may get one."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ OPENWIRE = (
     Difference("from Java", "openwire: objects", object_ends_with_reset),
 )
 OPENWIRE_LOSSES = (
-    Loss("to Java", "stream with bytes", "openwire: Stream with bytes"),
+    Loss("to Java", "stream with bytes", "openwire: Stream with bytes", error="The Consumer is closed"),
     Loss("from Java", "stream with bytes", "openwire: Stream with bytes"),
     Loss("from Java", "null object", "openwire: null objects"),
 )
