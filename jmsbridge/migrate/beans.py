@@ -7,7 +7,8 @@ from tree_sitter import Node
 from jmsbridge.migrate.features import of_selector, of_subscription
 from jmsbridge.migrate.findings import Finding, Job, Kind
 from jmsbridge.migrate.index import Index, JavaClass, Unit
-from jmsbridge.migrate.syntax import annotations, children, line, line_of_name, simple, text, value_of, walk
+from jmsbridge.migrate.syntax import annotations, children, line, line_of_name, simple, text, walk
+from jmsbridge.migrate.texts import Texts
 
 __all__ = ["Beans"]
 
@@ -20,9 +21,10 @@ _DEFINITIONS = ("JMSDestinationDefinition", "JMSConnectionFactoryDefinition")
 class Beans:
     """The annotations of one file; ``findings`` and ``jobs`` have what was found."""
 
-    def __init__(self, index: Index, unit: Unit) -> None:
+    def __init__(self, index: Index, unit: Unit, texts: Texts) -> None:
         self._index = index
         self._unit = unit
+        self._text = texts.of
         self.findings: list[Finding] = []
         self.jobs: list[Job] = []
 
@@ -45,7 +47,9 @@ class Beans:
         found = [pair for pair in _all(node, "JmsListeners") if pair[0] == "JmsListener"]
         if not found or not (self._is("JmsListener", _SPRING) or self._is("JmsListeners", _SPRING)):
             return
-        send_to = next((value_of(values.get("value")) for name, values in annotations(node) if name == "SendTo"), None)
+        send_to = next(
+            (self._text(values.get("value")) for name, values in annotations(node) if name == "SendTo"), None
+        )
         for _, values in found:
             job = self._job(node, values, send_to)
             self.jobs.append(job)
@@ -57,21 +61,33 @@ class Beans:
 
     def _job(self, node: Node, values: Mapping[str, Node], send_to: str | None) -> Job:
         settings: dict[str, object] = {}
-        concurrency = _concurrency(value_of(values.get("concurrency")))
+        concurrency = _concurrency(self._text(values.get("concurrency")))
         if concurrency is not None:
             settings["concurrency"] = concurrency
         for name in ("selector", "subscription"):
-            if (value := value_of(values.get(name))) is not None:
+            if (value := self._text(values.get(name))) is not None:
                 settings[name] = value
         if send_to is not None:
             settings["send_to"] = send_to
-        destination = value_of(values.get("destination"))
+        destination = self._text(values.get("destination"))
         if destination is not None and "subscription" in settings:
             destination = f"topic:{destination}"
         made = self._made(node, destination, settings)
         made.returns = text(node.child_by_field_name("type")) or "void"
-        made.takes = [_parameter(each) for each in children(node.child_by_field_name("parameters"), "formal_parameter")]
+        made.takes = [
+            self._parameter(each) for each in children(node.child_by_field_name("parameters"), "formal_parameter")
+        ]
         return made
+
+    def _parameter(self, node: Node) -> tuple[str, str, str | None]:
+        marks = dict(annotations(node))
+        header = marks.get("Header")
+        name = text(node.child_by_field_name("name"))
+        called = None
+        if header is not None:
+            called = self._text(header.get("value") or header.get("name")) or name
+        # All headers together are those of the message.
+        return name, "Message" if "Headers" in marks else text(node.child_by_field_name("type")), called
 
     def _made(self, method: Node, destination: str | None, settings: dict[str, object]) -> Job:
         owner = method.parent
@@ -96,7 +112,9 @@ class Beans:
         job = self._driven(node, method, driven or {})
         self.jobs.append(job)
         java = (
-            f"@MessageDriven({', '.join(f'{k}={v}' for k, v in _config(driven).items())})" if driven is not None else ""
+            f"@MessageDriven({', '.join(f'{k}={v}' for k, v in self._config(driven).items())})"
+            if driven is not None
+            else ""
         )
         java = java or f"class {found.name} implements MessageListener"
         features = _listener_features(job)
@@ -110,8 +128,10 @@ class Beans:
         return any(each in ("MessageListener", "SessionAwareMessageListener") for each in kinds)
 
     def _driven(self, node: Node, method: Node, values: Mapping[str, Node]) -> Job:
-        config = _config(values)
-        destination = config.get("destinationLookup") or config.get("destination") or value_of(values.get("mappedName"))
+        config = self._config(values)
+        destination = (
+            config.get("destinationLookup") or config.get("destination") or self._text(values.get("mappedName"))
+        )
         settings: dict[str, object] = {}
         if "messageSelector" in config:
             settings["selector"] = config["messageSelector"]
@@ -127,10 +147,22 @@ class Beans:
         return job
 
     def _definition(self, node: Node, name: str, values: Mapping[str, Node]) -> None:
-        called = value_of(values.get("destinationName")) or value_of(values.get("name")) or "…"
-        kind = "Topic" if "Topic" in (value_of(values.get("interfaceName")) or "") else "Queue"
+        called = self._text(values.get("destinationName")) or self._text(values.get("name")) or "…"
+        kind = "Topic" if "Topic" in (self._text(values.get("interfaceName")) or "") else "Queue"
         python = f'{kind}("{called}")' if name == "JMSDestinationDefinition" else "a profile in jmsbridge.toml"
         self._add(node, "annotation", f"@{name}({_written(values)})", python)
+
+    def _config(self, values: Mapping[str, Node]) -> dict[str, str]:
+        """The properties of ``activationConfig``."""
+        found: dict[str, str] = {}
+        given = values.get("activationConfig")
+        for each in walk(given) if given is not None else ():
+            if each.type == "annotation":
+                pair = _pairs(each)
+                name, value = self._text(pair.get("propertyName")), self._text(pair.get("propertyValue"))
+                if name is not None and value is not None:
+                    found[name] = value
+        return found
 
     # ---- injection
 
@@ -182,19 +214,6 @@ def _pairs(annotation: Node) -> dict[str, Node]:
     return {name: value for name, value in found if value is not None}
 
 
-def _config(values: Mapping[str, Node] | None) -> dict[str, str]:
-    """The properties of ``activationConfig``."""
-    found: dict[str, str] = {}
-    given = (values or {}).get("activationConfig")
-    for each in walk(given) if given is not None else ():
-        if each.type == "annotation":
-            pair = _pairs(each)
-            name, value = value_of(pair.get("propertyName")), value_of(pair.get("propertyValue"))
-            if name is not None and value is not None:
-                found[name] = value
-    return found
-
-
 def _written(values: Mapping[str, Node]) -> str:
     return ", ".join(f"{name} = {' '.join(text(value).split())}" for name, value in values.items())
 
@@ -207,17 +226,6 @@ def _concurrency(given: str | None) -> object:
     if not dash:
         return int(least) if int(least) > 0 else None
     return (int(least), int(most)) if 0 < int(least) < int(most) else None
-
-
-def _parameter(node: Node) -> tuple[str, str, str | None]:
-    marks = dict(annotations(node))
-    header = marks.get("Header")
-    name = text(node.child_by_field_name("name"))
-    called = None
-    if header is not None:
-        called = value_of(header.get("value") or header.get("name")) or name
-    # All headers together are those of the message.
-    return name, "Message" if "Headers" in marks else text(node.child_by_field_name("type")), called
 
 
 def _on_message(node: Node) -> Node | None:

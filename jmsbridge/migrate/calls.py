@@ -9,7 +9,8 @@ from jmsbridge.migrate.findings import Finding, Job
 from jmsbridge.migrate.index import Index, JavaClass, Unit, bounds_of, declared
 from jmsbridge.migrate.methods import Method, method_of
 from jmsbridge.migrate.names import FUNCTIONAL, is_exception, is_factory
-from jmsbridge.migrate.syntax import TYPES, children, line, line_of_name, simple, text, value_of
+from jmsbridge.migrate.syntax import TYPES, annotations, children, line, line_of_name, simple, text
+from jmsbridge.migrate.texts import Texts
 
 __all__ = ["Calls"]
 
@@ -41,9 +42,10 @@ _CREATES = {"createQueue": "", "createTopic": "topic:"}
 class Calls:
     """The calls of one file; ``findings`` and ``jobs`` have what was found."""
 
-    def __init__(self, index: Index, unit: Unit) -> None:
+    def __init__(self, index: Index, unit: Unit, texts: Texts) -> None:
         self._index = index
         self._unit = unit
+        self._texts = texts
         self._scopes: list[dict[str, str]] = []
         self._named: list[dict[str, str]] = []  # destinations of variables, where a literal says them
         self._bounds: list[dict[str, str]] = []  # of type variables
@@ -136,11 +138,14 @@ class Calls:
                 self.findings.append(Finding(self._unit.path, line(node), "call", written, f"with … as {name}:"))
             if self._scopes:
                 self._scopes[-1][name] = known
-                destination = self._destination(value) or (
-                    value_of(value) if node.type == "field_declaration" else None
-                )
+                destination = self._destination(value) or self._texts.of(value) or self._injected(node)
                 if destination:
                     self._named[-1][name] = destination
+
+    def _injected(self, node: Node) -> str | None:
+        """The text of ``@Value("${orders.queue}")``, where the configuration has it."""
+        found = next((self._texts.of(each.get("value")) for name, each in annotations(node) if name == "Value"), None)
+        return None if found is None or "${" in found or "#{" in found else found
 
     @staticmethod
     def _initial(node: Node, name: str) -> Node | None:
@@ -320,7 +325,7 @@ class Calls:
         arguments = children(node.child_by_field_name("arguments"))
         given = [(each, self.type_of(each)) for each in arguments]
         name = node.child_by_field_name("name") or node
-        self._add(name, method, needs(method, given))
+        self._add(name, method, needs(method, given, self._texts.of(arguments[0]) if arguments else None))
         if method.name in _SENDS and self._sender is not None:
             asks = method.name in ("sendAndReceive", "convertSendAndReceive")
             target = self._target(node, method, arguments)
@@ -372,7 +377,8 @@ class Calls:
         return None
 
     def _text(self, node: Node) -> str | None:
-        return value_of(node) if node.type != "identifier" else self._named_here(text(node))
+        named = self._named_here(text(node)) if node.type == "identifier" else None
+        return named or self._texts.of(node)
 
     def _named_here(self, name: str) -> str | None:
         return next((scope[name] for scope in reversed(self._named) if name in scope), None)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from jmsbridge.migrate.methods import Method
-from jmsbridge.migrate.syntax import text, value_of
+from jmsbridge.migrate.syntax import text
 
 __all__ = ["USED", "needs", "of_selector", "of_subscription"]
 
@@ -76,10 +76,12 @@ USED = frozenset(
 _Given = Sequence[tuple[Node, str]]
 
 
-def needs(method: Method, given: _Given) -> tuple[str, ...]:
-    """The features that a call needs; ``given`` has its arguments with their types, empty where unknown."""
-    found = dict.fromkeys(_ALWAYS.get(method.name, ()))
-    for rule in (_transaction, _selector, _property, _settings):
+def needs(method: Method, given: _Given, first: str | None) -> tuple[str, ...]:
+    """The features that a call needs; ``given`` has its arguments with their types, empty where unknown, and ``first``
+    the text of the first one, None if it is none or unknown.
+    """
+    found = dict.fromkeys((*_ALWAYS.get(method.name, ()), *_property(method, given, first)))
+    for rule in (_transaction, _selector, _settings):
         found |= dict.fromkeys(rule(method, given))
     return tuple(found)
 
@@ -123,9 +125,9 @@ def _kind(type_: str) -> str:
     return type_.removeprefix("Temporary")
 
 
-def _property(method: Method, given: _Given) -> Iterator[str]:
-    if given and "Property" in method.name and (name := value_of(given[0][0])) in _BY_PROPERTY:
-        yield _BY_PROPERTY[name]
+def _property(method: Method, given: _Given, first: str | None) -> Iterator[str]:
+    if first in _BY_PROPERTY and "Property" in method.name:
+        yield _BY_PROPERTY[first]
     elif method.name in _TYPED:
         yield "typed_properties"
 

@@ -41,6 +41,8 @@ class JavaClass:
     parents: list[str] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
     methods: list[JavaMethod] = field(default_factory=list)
+    constants: dict[str, Node] = field(default_factory=dict)
+    """What the fields are given that never change."""
 
 
 class Index:
@@ -82,6 +84,9 @@ class Index:
             if member.type == "field_declaration":
                 for name, kind in declared(member):
                     found.fields[name] = self.type_of(kind, names, bounds)
+                found.constants |= _constants(member)
+            elif member.type == "constant_declaration":  # of an interface
+                found.constants |= _constants(member)
             elif member.type == "method_declaration":
                 takes = len(children(member.child_by_field_name("parameters"), "formal_parameter", "spread_parameter"))
                 returns = self.type_of(member.child_by_field_name("type"), names, bounds | bounds_of(member))
@@ -143,6 +148,14 @@ def declared(node: Node) -> Iterator[tuple[str, Node | None]]:
         yield text(name), kind
     for each in children(node, "variable_declarator"):
         yield text(each.child_by_field_name("name")), None if each.child_by_field_name("dimensions") else kind
+
+
+def _constants(node: Node) -> dict[str, Node]:
+    words = {part.type for holder in children(node, "modifiers") for part in holder.children}
+    if node.type == "field_declaration" and "final" not in words:
+        return {}
+    given = ((text(each.child_by_field_name("name")), each) for each in children(node, "variable_declarator"))
+    return {name: value for name, each in given if (value := each.child_by_field_name("value")) is not None}
 
 
 def bounds_of(declaration: Node) -> dict[str, str]:

@@ -62,13 +62,21 @@ class Names:
     def __init__(self, root: Node, own: frozenset[str] = frozenset()) -> None:
         self._single: dict[str, str] = {}
         self._packages: list[str] = []
+        self._static: dict[str, str] = {}
+        self.static_classes: list[str] = []
+        """The classes whose static members are all imported, by simple name."""
         self.own = own
         """The classes of the project that need no import here: those of the same file and package."""
         for each in children(root, "import_declaration"):
-            if any(part.type == "static" for part in each.children):
-                continue
             path = text(children(each)[0])
-            if any(part.type == "asterisk" for part in each.children):
+            has_all = any(part.type == "asterisk" for part in each.children)
+            if any(part.type == "static" for part in each.children):
+                owner, _, name = path.rpartition(".")
+                if has_all:
+                    self.static_classes.append(name)
+                else:
+                    self._static[name] = owner.rpartition(".")[2]
+            elif has_all:
                 self._packages.append(path)
             else:
                 self._single[path.rpartition(".")[2]] = path
@@ -87,6 +95,10 @@ class Names:
     def imported(self, name: str) -> str:
         """The full name under which a simple name is imported; empty if it is not."""
         return self._single.get(name, "")
+
+    def static_class(self, name: str) -> str:
+        """The class that a static member is imported from, by simple name; empty if it is not."""
+        return self._static.get(name, "")
 
     def may_be_from(self, name: str, packages: tuple[str, ...]) -> bool:
         """Whether this simple name is imported from one of these packages, or may be by an asterisk."""

@@ -13,6 +13,7 @@ from jmsbridge.migrate.index import Index, Unit
 from jmsbridge.migrate.libraries import BUILDS, named_in
 from jmsbridge.migrate.names import Names
 from jmsbridge.migrate.syntax import children, first_error, line, parse, text
+from jmsbridge.migrate.texts import Configuration, Texts
 
 __all__ = ["Finding", "Job", "Problem", "Project", "read_project"]
 
@@ -57,8 +58,9 @@ def read_project(path: Path) -> Project:
     if not project.files:
         raise ConfigurationError(f"{str(path)!r} has no Java file")
     project.index = Index(units)
+    configuration = Configuration(project.root, project.configuration)
     for unit in units:
-        _look(unit, project)
+        _look(unit, project, Texts(project.index, unit, configuration.near(unit.path)))
     project.findings.sort(key=lambda each: (each.file, each.line))
     project.problems.sort(key=lambda each: (each.file, each.line))
     return project
@@ -114,8 +116,8 @@ def _unit(path: Path, project: Project) -> Unit | None:
     return Unit(shown, root, package, Names(root))
 
 
-def _look(unit: Unit, project: Project) -> None:
-    for part in (Calls(project.index, unit), Beans(project.index, unit)):
+def _look(unit: Unit, project: Project, texts: Texts) -> None:
+    for part in (Calls(project.index, unit, texts), Beans(project.index, unit, texts)):
         try:
             part.walk()
         except RecursionError:

@@ -1,6 +1,6 @@
 """Java sources as trees: parsed by tree-sitter, with the few questions that the other modules ask of a node."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from tree_sitter import Language, Node, Parser
@@ -110,18 +110,21 @@ def _values(annotation: Node) -> dict[str, Node]:
     return found
 
 
-def value_of(node: Node | None) -> str | None:
-    """The text of a string literal, or of several that are joined; None for anything else."""
+def value_of(node: Node | None, constant: Callable[[Node], str | None]) -> str | None:
+    """The text of a string literal, of a constant, or of several that are joined; None for anything else.
+
+    ``constant`` has the text of a name such as ``ORDERS`` or ``Queues.ORDERS``, or None.
+    """
     if node is None:
         return None
     if node.type == "string_literal":
         return "".join(_piece(each) for each in node.named_children)
-    if node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        return value_of(node.named_children[0])
-    if node.type == "element_value_array_initializer" and len(children(node)) == 1:
-        return value_of(children(node)[0])
+    if node.type in ("identifier", "field_access"):
+        return constant(node)
+    if node.type in ("parenthesized_expression", "element_value_array_initializer") and len(children(node)) == 1:
+        return value_of(children(node)[0], constant)
     if node.type == "binary_expression" and text(node.child_by_field_name("operator")) == "+":
-        parts = [value_of(node.child_by_field_name(side)) for side in ("left", "right")]
+        parts = [value_of(node.child_by_field_name(side), constant) for side in ("left", "right")]
         return None if None in parts else "".join(part or "" for part in parts)
     return None
 

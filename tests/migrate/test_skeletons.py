@@ -74,6 +74,38 @@ def test_senders_of_plain_jms_have_the_destinations_of_the_sources() -> None:
     assert "    template.send('topic:audit', value_2)  # Orders.java:19" in text
 
 
+def test_constants_and_placeholders_are_what_sources_and_configuration_say() -> None:
+    text = _modules("configured")["billing.py"]
+    assert "@app.listener('shop.orders', concurrency=(2, 5), send_to='audit')" in text
+    assert "    template.send('shop.reminders', value)  # src/main/java/shop/Billing.java:25" in text
+    assert "@app.listener('invoices', selector='${shop.unknown}')" in text
+    assert "    template.send('shop.orders', value)  # src/main/java/shop/Billing.java:31" in text
+
+
+def test_the_configuration_nearest_to_a_source_counts_first(tmp_path: Path) -> None:
+    java = 'class A { @JmsListener(destination = "${q}") void on(String t) {} }'
+    java = f"import org.springframework.jms.annotation.JmsListener;\n{java}"
+    for module in ("a", "b"):
+        for kind in ("main", "test"):
+            folder = tmp_path / module / "src" / kind
+            (folder / "java").mkdir(parents=True)
+            (folder / "resources").mkdir()
+            (folder / "resources" / "application.properties").write_text(f"q={module}-{kind}\n")
+            (folder / "java" / "A.java").write_text(java)
+    found = {each.file: each.destination for each in read_project(tmp_path).jobs}
+    assert found == {
+        f"{module}/src/{kind}/java/A.java": f"{module}-{kind}" for module in ("a", "b") for kind in ("main", "test")
+    }
+
+
+def test_constants_that_are_made_of_themselves_have_no_text(tmp_path: Path) -> None:
+    (tmp_path / "A.java").write_text(
+        "import org.springframework.jms.annotation.JmsListener;\n"
+        'class A { static final String A = B + "x", B = A; @JmsListener(destination = A) void on(String t) {} }'
+    )
+    assert [each.destination for each in read_project(tmp_path).jobs] == [None]
+
+
 def test_a_message_driven_bean_becomes_a_listener() -> None:
     text = _modules("beans")["mailer.py"]
     assert "subscription='mailer', shared=False, transacted=True)" in text

@@ -5,6 +5,6 @@ module per client; ``jndi`` and ``spring`` read the two kinds of files.
 """
 
 from jmsbridge.config.java.model import CLIENTS, Imported, Note
-from jmsbridge.config.java.reading import KINDS, import_text
+from jmsbridge.config.java.reading import KINDS, import_text, settings_of
 
-__all__ = ["CLIENTS", "KINDS", "Imported", "Note", "import_text"]
+__all__ = ["CLIENTS", "KINDS", "Imported", "Note", "import_text", "settings_of"]

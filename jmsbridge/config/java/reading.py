@@ -13,7 +13,7 @@ from jmsbridge.config.masking import is_secret
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["KINDS", "Kind", "import_text"]
+__all__ = ["KINDS", "Kind", "import_text", "settings_of"]
 
 Kind = Literal["url", "properties", "yaml"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -45,13 +45,7 @@ def import_text(
         raise ConfigurationError(f"the protocol for ActiveMQ must be amqp or stomp, not {prefer!r}")
     if kind == "url":
         return _url(text, client, name, prefer)
-    if kind == "properties":
-        files = _documents_of_properties(text)
-    elif kind == "yaml":
-        files = spring.documents(text)
-    else:
-        raise ConfigurationError(f"unknown kind {kind!r}: {nearest(kind, KINDS, 'kinds')}")
-    settings, skipped = _active(files, spring_profile)
+    settings, skipped = _active(_documents(text, kind), spring_profile)
     if spring.is_spring(settings) or kind == "yaml":
         imported = _spring(settings, client, name, prefer)
     else:
@@ -61,6 +55,22 @@ def import_text(
         draft.drop(f"the part for Spring profile {profile}", f"not active: import it with --spring-profile {profile}")
         imported.notes.extend(draft.notes)
     return imported
+
+
+def settings_of(text: str, kind: str) -> dict[str, str]:
+    """The settings of a properties or YAML file as they are written, those that apply under no Spring profile.
+
+    Values may be secrets. ConfigurationError if the text is not of this kind.
+    """
+    return _active(_documents(text, kind), None)[0]
+
+
+def _documents(text: str, kind: str) -> list[dict[str, str]]:
+    if kind == "properties":
+        return _documents_of_properties(text)
+    if kind == "yaml":
+        return spring.documents(text)
+    raise ConfigurationError(f"unknown kind {kind!r}: {nearest(kind, KINDS, 'kinds')}")
 
 
 def _url(text: str, client: str | None, name: str, prefer: str) -> Imported:

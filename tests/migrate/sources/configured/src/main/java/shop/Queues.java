@@ -1,0 +1,6 @@
+package shop;
+
+public interface Queues {
+    String PREFIX = "shop.";
+    String ORDERS = PREFIX + "orders";
+}
