@@ -67,6 +67,7 @@ class Calls:
             **dict.fromkeys(("formal_parameter", "catch_formal_parameter"), self._variables),
             **dict.fromkeys(("block", "constructor_body", "for_statement", "switch_block"), self._block),
             **dict.fromkeys(("try_with_resources_statement", "catch_clause"), self._block),
+            "assignment_expression": self._assignment,
             "enhanced_for_statement": self._for_each,
             "instanceof_expression": self._instance,
             **dict.fromkeys(("type_pattern", "record_pattern_component"), self._pattern),
@@ -141,6 +142,12 @@ class Calls:
                 destination = self._destination(value) or self._texts.of(value) or self._injected(node)
                 if destination:
                     self._named[-1][name] = destination
+
+    def _assignment(self, node: Node) -> None:
+        """What is assigned again goes nowhere in particular."""
+        self._inside(node)
+        for scope in self._named:
+            scope.pop(text(node.child_by_field_name("left")).removeprefix("this."), None)
 
     def _injected(self, node: Node) -> str | None:
         """The text of ``@Value("${orders.queue}")``, where the configuration has it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from textwrap import dedent
 
 from tree_sitter import Language, Node, Parser
 from tree_sitter_java import language
@@ -118,7 +119,8 @@ def value_of(node: Node | None, constant: Callable[[Node], str | None]) -> str |
     if node is None:
         return None
     if node.type == "string_literal":
-        return "".join(_piece(each) for each in node.named_children)
+        found = "".join(_piece(each) for each in node.named_children)
+        return _block(found) if text(node).startswith('"""') else found
     if node.type in ("identifier", "field_access"):
         return constant(node)
     if node.type in ("parenthesized_expression", "element_value_array_initializer") and len(children(node)) == 1:
@@ -134,3 +136,9 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\'": "'", "\\\\
 
 def _piece(node: Node) -> str:
     return _ESCAPES.get(text(node), text(node)) if node.type == "escape_sequence" else text(node)
+
+
+def _block(found: str) -> str:
+    """The text of a text block: without the rest of its first line, common indentation and spaces at ends of lines."""
+    lines = dedent(found.partition("\n")[2]).split("\n")
+    return "\n".join(each.rstrip() for each in lines)

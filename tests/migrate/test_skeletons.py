@@ -82,6 +82,26 @@ def test_constants_and_placeholders_are_what_sources_and_configuration_say() -> 
     assert "    template.send('shop.orders', value)  # src/main/java/shop/Billing.java:31" in text
 
 
+def test_texts_in_blocks_are_as_java_has_them(tmp_path: Path) -> None:
+    (tmp_path / "A.java").write_text(
+        "import org.springframework.jms.annotation.JmsListener;\n"
+        'class A { @JmsListener(destination = "a", selector = """\n'
+        '      region = \'north\'  \n        AND size > 1""") void on(String t) {} }'
+    )
+    (found,) = read_project(tmp_path).jobs
+    assert found.settings == {"selector": "region = 'north'\n  AND size > 1"}
+
+
+def test_a_variable_that_is_assigned_again_names_no_destination(tmp_path: Path) -> None:
+    (tmp_path / "A.java").write_text(
+        "import org.springframework.jms.core.JmsTemplate;\n"
+        'class A { void f(JmsTemplate t) { String a = "a", b = "b"; b = b + 1; t.convertAndSend(a, 1); '
+        "t.convertAndSend(b, 2); } }"
+    )
+    (found,) = read_project(tmp_path).jobs
+    assert [where for _, where, _ in found.sends] == ["a", None]
+
+
 def test_the_configuration_nearest_to_a_source_counts_first(tmp_path: Path) -> None:
     java = 'class A { @JmsListener(destination = "${q}") void on(String t) {} }'
     java = f"import org.springframework.jms.annotation.JmsListener;\n{java}"
