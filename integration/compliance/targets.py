@@ -177,7 +177,7 @@ TARGETS = (
     Target(
         "pulsar",
         "pulsar",
-        {"single_address": "true"},
+        {"single_address": "true", "broker_selectors": "true"},
         module="_pulsar",
         misses={"test_contract_shared_consumers_each_get_what_they_have_credit_for": _ENTRY},
         has_rest=True,

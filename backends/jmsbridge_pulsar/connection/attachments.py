@@ -57,6 +57,8 @@ class Controlled(Protocol):
     """Whether its subscription outlives it."""
     takes: bool
     """Whether it gets messages at all."""
+    own: dict[str, str]
+    """More properties of the consumer."""
     properties: dict[str, str]
     """Those of the subscription, if it is new."""
 

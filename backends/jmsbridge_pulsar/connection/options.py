@@ -39,6 +39,10 @@ class PulsarOptions(TlsOptions, frozen=True, kw_only=True):
     message of an entry (``acknowledgmentAtBatchIndexLevelEnabled=true``); on others a message that returns brings back
     those of its entry that are acknowledged already."""
 
+    broker_selectors: bool = False
+    """Also give the selectors of topics' consumers to the broker's filter for JMS (``entryFilterNames=jms``), so that
+    less is sent here. Without the filter this changes nothing."""
+
     def __post_init__(self) -> None:
         if self.token is not None and self.token_file is not None:
             raise ValueError("options 'token' and 'token_file' exclude each other")

@@ -85,7 +85,7 @@ _VARINT: Final = 10  # bytes of a number, at most
 _WORDS: Final = 300  # characters of a text that is shown
 
 _CLIENT, _AUTH_DATA, _PROTOCOL, _AUTH_METHOD, _PROXIED = 1, 3, 4, 5, 6  # fields of CONNECT
-_TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _PROPERTIES = 1, 4, 6, 8, 18  # fields of SUBSCRIBE
+_TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _METADATA, _PROPERTIES = 1, 4, 6, 8, 10, 18  # fields of SUBSCRIBE
 _URL, _TLS_URL, _RESPONSE, _REQUEST, _THROUGH_SERVICE = 1, 2, 3, 4, 8  # fields of LOOKUP_RESPONSE
 _REDIRECT, _FAILED = 0, 2  # values of _RESPONSE; the first: ask that broker instead
 _ERRORS: Final = {LOOKUP_RESPONSE: (6, 7), PARTITIONS_RESPONSE: (4, 5)}  # fields with code and text of the error
@@ -117,12 +117,16 @@ class Consumer(msgspec.Struct, frozen=True):
     is_partition: bool
     """Whether the topic is a part of another one."""
 
-    def encode(self, properties: dict[str, str], *, durable: bool) -> bytes:
-        """The frame, for a subscription that is durable or not, with these properties if it is new."""
+    def encode(self, own: dict[str, str], properties: dict[str, str], *, durable: bool) -> bytes:
+        """The frame, with more properties of the consumer, its ``own``.
+
+        It is for a subscription that is durable or not, and has ``properties`` if it is new.
+        """
         fields = [(number, value) for number, value in self.fields if number != _DURABLE]
         fields.append((_DURABLE, int(durable)))
-        for name, text in properties.items():
-            fields.append((_PROPERTIES, _encode(1, name.encode()) + _encode(2, text.encode())))
+        for field, texts in ((_METADATA, own), (_PROPERTIES, properties)):
+            for name, text in texts.items():
+                fields.append((field, _encode(1, name.encode()) + _encode(2, text.encode())))
         return _encode_command(SUBSCRIBE, *fields)
 
 

@@ -73,7 +73,7 @@ class Upstream:
             asked = parse_subscribe(frame.command)
             found = self._controlled.get(asked.name)
             if found is not None:
-                data = asked.encode(found.properties, durable=found.durable)
+                data = asked.encode(found.own, found.properties, durable=found.durable)
                 if not (asked.is_partition and found.takes):  # the library divides the credit between partitions
                     self._ours[asked.number] = found
                     self._fresh.add(asked.number)

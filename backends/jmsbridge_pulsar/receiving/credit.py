@@ -16,6 +16,7 @@ class Credit:
     def __init__(
         self,
         life: LinkLife,
+        own: dict[str, str],
         properties: dict[str, str],
         refused: Callable[[BackendError], None],
         *,
@@ -24,6 +25,7 @@ class Credit:
     ) -> None:
         self.durable = durable
         self.takes = takes
+        self.own = own
         self.properties = properties
         self.refused = refused
         self._life = life

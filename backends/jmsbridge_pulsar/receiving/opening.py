@@ -118,7 +118,7 @@ def partitions_of(facts: LinkFacts, address: Address) -> list[str]:
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
     """Make the subscription of a queue: a topic without one keeps nothing. It takes no message from others."""
     consumer = f"{facts.sender}-{next(_numbers)}"
-    facts.controlled[consumer] = Credit(facts.life, {}, lambda _: None, durable=True, takes=False)
+    facts.controlled[consumer] = Credit(facts.life, {}, {}, lambda _: None, durable=True, takes=False)
 
     def opened(result: Any, made: Any) -> None:
         del facts.controlled[consumer]
@@ -144,7 +144,7 @@ def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
     settings.consumer_type(_pulsar.ConsumerType.Exclusive)
     settings.receiver_queue_size(1)
     settings.consumer_name(facts.sender)
-    facts.controlled[facts.sender] = Credit(facts.life, {}, lost, durable=False, takes=False)
+    facts.controlled[facts.sender] = Credit(facts.life, {}, {}, lost, durable=False, takes=False)
     topic = facts.names.topic(Address(CLIENTS, topic=True))
     _attach(facts, topic, partial(facts.library.consumer, topic, client_id, settings), done)
 

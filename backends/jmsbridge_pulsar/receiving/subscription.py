@@ -13,6 +13,7 @@ from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_pulsar.receiving.definitions import check_definition, definition
 from jmsbridge_pulsar.receiving.delivery import Delivery
+from jmsbridge_pulsar.receiving.filtering import filter_properties
 from jmsbridge_pulsar.receiving.flow import Flow
 from jmsbridge_pulsar.receiving.memory import accepted_of
 from jmsbridge_pulsar.receiving.opening import open_taker, subscription_name
@@ -41,6 +42,7 @@ class Subscription:
         self._taker: Taker | None = None
         self._credit = Credit(
             facts.life,
+            filter_properties(interest) if facts.options.broker_selectors else {},
             {} if interest.key is None else definition(interest, facts.client_id),
             self._failed,
             durable=bool(name) and (not interest.address.topic or interest.durable),

@@ -249,8 +249,9 @@ def test_subscribe_gets_properties_and_durability() -> None:
     data = frame(Kind.SUBSCRIBE, f1="persistent://a/b/c-partition-2", f2="sub", f4=5, f6="name", f8=1)
     asked = parse_subscribe(data[8:])
     assert (asked.number, asked.name, asked.is_partition) == (5, "name", True)
-    sent = Command(asked.encode({"key": "value"}, durable=False))
+    sent = Command(asked.encode({"own": "text"}, {"key": "value"}, durable=False))
     assert (sent.fields.number(8), sent.fields.text(2)) == (0, "sub")
+    assert [(each.text(1), each.text(2)) for each in sent.fields.all(10)] == [("own", "text")]
     assert [(each.text(1), each.text(2)) for each in sent.fields.all(18)] == [("key", "value")]
 
 
