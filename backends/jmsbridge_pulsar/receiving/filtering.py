@@ -27,8 +27,7 @@ from jmsbridge.selectors.tree import (
     fold,
 )
 from jmsbridge.selectors.written import MIRRORED, Written, joined
-from jmsbridge.spi import Interest
-from jmsbridge.values import Float, Long
+from jmsbridge.spi import Float, Interest, Long
 
 __all__ = ["filter_properties", "weakened"]
 
