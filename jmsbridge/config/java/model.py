@@ -111,14 +111,14 @@ class Draft:
         elif self._password[0] != value:
             self.drop(by, "another password is set already: a profile has one for all its brokers")
 
-    def secret(self, value: str, by: str, number: int = 0) -> str:
+    def secret(self, value: str, by: str, number: int = 0, what: str = "PASSWORD") -> str:
         """A reference for a secret: the file's own placeholder, or an environment variable to be set."""
         if unresolved(value):
             reference = opened(value)
             self.note(by, "secret", f"taken from the same place as before: {reference}")
             return reference
         words = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in self._name).upper()
-        variable = f"{words}_PASSWORD{f'_{number}' if number else ''}"
+        variable = f"{words}_{what}{f'_{number}' if number else ''}"
         self.note(by, "secret", f"set the environment variable {variable}, or write ${{file:PATH}}")
         return f"${{env:{variable}}}"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from jmsbridge.config.java.model import Draft
 from jmsbridge.config.java.pauses import Seconds, duration, factor, put_redelivery
+from jmsbridge.config.java.pulsar_login import LOGINS, login
 from jmsbridge.config.java.rules import TLS, Table, alike, apply, differs, none, pop, to
 from jmsbridge.config.java.text import (
     AT_RUN_TIME,
@@ -13,6 +14,7 @@ from jmsbridge.config.java.text import (
     Unlike,
     count,
     deadline,
+    flag,
     limit,
     milliseconds,
     opened,
@@ -23,9 +25,9 @@ from jmsbridge.config.java.urls import Member, address, put_urls
 from jmsbridge.config.masking import shown_scheme
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["FIRST", "TABLE", "dead_letters", "read_factory", "read_url"]
+__all__ = ["FIRST", "TABLE", "dead_letters", "first_host", "read_factory", "read_url"]
 
-_OWN = "an option of the pulsar backend, if it has one"
+_OWN = "the pulsar backend has no such option"
 _JAVA = "an internal setting of the Java client"
 _RETRY = "a failed message waits in its consumer here, not in a topic"
 _NACK = "consumerConfig.negativeAckRedelivery"
@@ -50,6 +52,11 @@ def _window(text: str) -> int | str:
     return count(text)
 
 
+def first_host(text: str) -> str:
+    """The first of several hosts of an URL for administration."""
+    return text.strip().partition(",")[0].rstrip("/")
+
+
 FIRST: Table = {
     **alike("brokerServiceUrl serviceUrl", to("url")),
     f"{_NACK}DelayMicros": to("redelivery_delay", differs="for the first redelivery and all others, without growing"),
@@ -57,6 +64,8 @@ FIRST: Table = {
     f"{_BACKOFF}maxDelayMs": to("redelivery_delay_max"),
     f"{_BACKOFF}multiplier": to("redelivery_factor"),
     "consumerConfig.deadLetterPolicy.deadLetterTopic": to("redelivery", differs="for all queues and topics"),
+    **alike("authPlugin authPluginClassName", none("says which login is meant")),
+    **alike("authParams authParamMap*", to("token", differs=LOGINS)),
 }
 """Options that depend on each other, read before the others."""
 
@@ -71,26 +80,28 @@ TABLE: Table = {
     "jms.connectionConsumerStopTimeout": none("connection consumers are not offered"),
     "jms.maxMessagesLimitsParallelism": none("connection consumers are not offered"),
     "jms.connectionConsumerParallelism": none("connection consumers are not offered"),
+    "jms.queueSubscriptionName": to("queue_subscription"),
+    "jms.systemNamespace": to("namespace"),
+    "jms.useServerSideFiltering": to("broker_selectors", flag, differs="for selectors on topics"),
     "jms.precreateQueueSubscription*": none(_OWN),
     **alike(
         "allowTemporaryTopicWithoutAdmin enableJMSPriority forceDeleteTemporaryDestinations priorityMapping "
-        "queueSubscriptionName refreshServerSideFiltersPeriod systemNamespace topicSharedSubscriptionType "
-        "transactionsStickyPartitions useExclusiveSubscriptionsForSimpleConsumers usePulsarAdmin "
-        "useServerSideFiltering",
+        "refreshServerSideFiltersPeriod topicSharedSubscriptionType transactionsStickyPartitions "
+        "useExclusiveSubscriptionsForSimpleConsumers usePulsarAdmin",
         none(_OWN),
         "jms.",
     ),
     "jms.useSharedJNDIContext": none(_JAVA),
-    **alike("authPlugin authPluginClassName", none(_OWN)),
-    **alike("authParams authParamMap", none(f"holds a credential, which is not copied; {_OWN}")),
     "tlsAllowInsecureConnection": differs("false", "certificates are checked; an option of the backend turns that off"),
     **alike(
         "tlsEnableHostnameVerification tlsHostnameVerificationEnable",
         differs("true", "host names are checked; an option of the backend turns that off"),
     ),
-    "tlsTrustCertsFilePath": none(_OWN),
+    "tlsTrustCertsFilePath": to("ca_file"),
+    "tlsCertificateFilePath": to("certificate"),
+    "tlsKeyFilePath": to("key"),
     **alike(
-        "tlsCertificateFilePath tlsCiphers tlsKeyFilePath tlsKeyStorePassword tlsKeyStorePath tlsKeyStoreType "
+        "tlsCiphers tlsKeyStorePassword tlsKeyStorePath tlsKeyStoreType "
         "tlsProtocols tlsTrustStorePassword tlsTrustStorePath tlsTrustStoreType sslProvider autoCertRefreshSeconds",
         none(TLS),
     ),
@@ -106,16 +117,19 @@ TABLE: Table = {
         "maxNumberOfRejectedRequestPerConnection dnsLookupBindAddress dnsLookupBindPort description",
         none(_JAVA),
     ),
-    **alike("enableTransaction webServiceUrl keepAliveIntervalSeconds memoryLimitBytes listenerName", none(_OWN)),
+    "webServiceUrl": to("admin_url", first_host),
+    "enableTransaction": differs("false", "transactions are emulated: they need nothing of the broker"),
+    **alike("keepAliveIntervalSeconds memoryLimitBytes listenerName", none(_OWN)),
     **alike(
         "proxyServiceUrl proxyProtocol socks5ProxyAddress socks5ProxyUsername socks5ProxyPassword",
         none("proxies are not supported"),
     ),
     "producerConfig.sendTimeoutMs": to("send_timeout", deadline),
     "producerConfig.maxPendingMessages": to("send_window", _window),
+    "producerConfig.batchingEnabled": to("batching", flag),
     "producerConfig.blockIfQueueFull": differs("true", "a send that finds the window full waits"),
     **alike(
-        "accessMode autoUpdatePartitions autoUpdatePartitionsIntervalSeconds batcherBuilder batchingEnabled "
+        "accessMode autoUpdatePartitions autoUpdatePartitionsIntervalSeconds batcherBuilder "
         "batchingMaxBytes batchingMaxMessages batchingMaxPublishDelayMicros "
         "batchingPartitionSwitchFrequencyByPublishDelay chunkMaxMessageSize chunkingEnabled compressionType "
         "cryptoFailureAction cryptoKeyReader customMessageRouter encryptionKeys hashingScheme initialSequenceId "
@@ -185,7 +199,24 @@ def read_factory(draft: Draft, options: Mapping[str, str]) -> None:
     topic = pop(flat, "consumerConfig.deadLetterPolicy.deadLetterTopic")
     if topic:
         dead_letters(draft, topic, "consumerConfig.deadLetterPolicy.deadLetterTopic")
+    _login(draft, flat)
+    if draft.urls[0].startswith("pulsar://"):
+        for name in ("tlsTrustCertsFilePath", "tlsCertificateFilePath", "tlsKeyFilePath"):
+            if pop(flat, name) is not None:
+                draft.drop(name, "the URL is without TLS, so the Java client does not use it either")
     apply(draft, TABLE, flat, FIRST)
+
+
+def _login(draft: Draft, options: dict[str, str]) -> None:
+    plugin, by, named = "", "", {}
+    for name in ("authPlugin", "authPluginClassName"):
+        plugin = pop(options, name) or plugin
+    text = pop(options, "authParams") or ""
+    for name in [each for each in options if each.lower().startswith(("authparams.", "authparammap."))]:
+        by, _, inner = name.partition(".")
+        named[inner] = options.pop(name)
+    if plugin:
+        login(draft, plugin, text, named, by or "authParams")
 
 
 def dead_letters(draft: Draft, topic: str, by: str) -> None:

@@ -8,8 +8,9 @@ import yaml
 from jmsbridge.config.java import artemis, classic, pulsar, qpid, rabbitmq
 from jmsbridge.config.java.listener import LISTENER, read_listener
 from jmsbridge.config.java.model import Client, Draft
+from jmsbridge.config.java.pulsar_login import LOGIN_PARAMETERS, LOGINS, login
 from jmsbridge.config.java.rules import Table, alike, apply, differs, none, to
-from jmsbridge.config.java.text import deadline, limit, spring_duration, unresolved
+from jmsbridge.config.java.text import deadline, flag, limit, spring_duration, unresolved
 from jmsbridge.config.java.urls import composite
 from jmsbridge.errors import ConfigurationError
 
@@ -25,7 +26,7 @@ _SECTIONS: dict[str, Client] = {
 _IN_CODE = "an argument in the program, not an option of a connection"
 _POOL = "there is no pool: one connection serves the whole program, with a session per thread"
 _NOT_EXECUTED = "Java objects are never executed here, so there is nothing to trust"
-_PULSAR = "an option of the pulsar backend, if it has one"
+_PULSAR = "the pulsar backend has no such option"
 _STORES = "keys and certificates are PEM files here: export them, and set ca_file, certificate and key"
 _MOST_SETTINGS = 10_000
 _DEEPEST = 32
@@ -50,6 +51,9 @@ FIRST: Table = {
     "spring.rabbitmq.password": to("password"),
     **LISTENER,
     "spring.pulsar.client.service-url": to("url"),
+    "spring.pulsar.client.authentication.plugin-class-name": none("says which login is meant"),
+    **alike(" ".join(LOGIN_PARAMETERS), to("token", differs=LOGINS), "spring.pulsar.client.authentication.param."),
+    **alike("tenant namespace", to("namespace"), "spring.pulsar.defaults.topic."),
     "spring.pulsar.consumer.dead-letter-policy.dead-letter-topic": to(
         "redelivery", differs="for all queues and topics"
     ),
@@ -104,9 +108,10 @@ TABLE: Table = {
     **alike("operation-timeout lookup-timeout", none("part of connect_timeout here"), "spring.pulsar.client."),
     **alike("authentication.* failover.* threads.*", none(_PULSAR), "spring.pulsar.client."),
     "spring.pulsar.producer.send-timeout": to("send_timeout", _deadline),
+    "spring.pulsar.producer.batching-enabled": to("batching", flag),
+    "spring.pulsar.admin.service-url": to("admin_url", pulsar.first_host),
     **alike(
-        "access-mode batching-enabled cache.* chunking-enabled compression-type hashing-scheme message-routing-mode "
-        "name topic-name",
+        "access-mode cache.* chunking-enabled compression-type hashing-scheme message-routing-mode name topic-name",
         none(_PULSAR),
         "spring.pulsar.producer.",
     ),
@@ -252,6 +257,14 @@ def _pulsar(draft: Draft, take: _Take, section: str, prefer: str) -> None:
     name = "consumer.dead-letter-policy.dead-letter-topic"
     if (topic := take(name)) is not None:
         pulsar.dead_letters(draft, topic, f"{section}{name}")
+    plugin, params = take("client.authentication.plugin-class-name"), "client.authentication.param"
+    named = {name: text for name in LOGIN_PARAMETERS if (text := take(f"{params}.{name}")) is not None}
+    if plugin:
+        login(draft, plugin, "", named, f"{section}{params}")
+    tenant, namespace = take("defaults.topic.tenant"), take("defaults.topic.namespace")
+    if tenant or namespace:
+        names = f"{tenant or 'public'}/{namespace or 'default'}"
+        draft.set("namespace", names, f"{section}defaults.topic.{'namespace' if namespace else 'tenant'}")
 
 
 _FIRST = {_folded(name) for name in (*FIRST, "spring.activemq.in-memory", "spring.activemq.embedded.enabled")}

@@ -7,6 +7,7 @@ import pytest
 from jmsbridge.config import Options
 from jmsbridge.config.java import CLIENTS, Imported, import_text
 from jmsbridge.errors import ConfigurationError
+from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_rabbitmq.connection.options import RabbitOptions
 from tools.java_tables import java_tables
 
@@ -174,7 +175,7 @@ def test_constant_pauses_of_classic_stay_constant() -> None:
 
 @pytest.mark.parametrize("table", java_tables().values(), ids=java_tables())
 def test_the_tables_name_options_that_exist_and_give_reasons(table: dict[str, Any]) -> None:
-    own = (*RabbitOptions.__struct_fields__, "url")
+    own = (*RabbitOptions.__struct_fields__, *PulsarOptions.__struct_fields__, "url")
     for name, rule in table.items():
         assert rule.option or rule.reason, name
         assert rule.option in (None, "user", "password", *Options.__struct_fields__, *own), name

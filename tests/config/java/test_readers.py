@@ -128,6 +128,7 @@ FACTORY: list[Row] = [
     ("tlsProtocol=TLSv1.3", {}, {"tlsProtocol": ("dropped", "TLS library")}),
 ]  # fmt: skip
 
+TOKEN = "authPlugin=org.apache.pulsar.client.impl.auth.AuthenticationToken"
 NACK = "consumerConfig.negativeAckRedelivery"
 PULSAR: list[Row] = [
     (f"{NACK}DelayMicros=2000000",
@@ -149,6 +150,24 @@ PULSAR: list[Row] = [
     ("consumerConfig.reciverQueueSize=3", {},
      {"consumerConfig.reciverQueueSize": ("unknown", "'consumerConfig.receiverQueueSize'")}),
     ("jms.clientID=x", {"client_id": "x"}, {}),
+    ("webServiceUrl=http://a:8080,b:8080\njms.systemNamespace=shop/orders\njms.queueSubscriptionName=q",
+     {"admin_url": "http://a:8080", "namespace": "shop/orders", "queue_subscription": "q"}, {}),
+    ("jms.useServerSideFiltering=true\nproducerConfig.batchingEnabled=false",
+     {"broker_selectors": True, "batching": False}, {"jms.useServerSideFiltering": ("changed", "on topics")}),
+    ("tlsTrustCertsFilePath=/ca.pem", {}, {"tlsTrustCertsFilePath": ("dropped", "without TLS")}),
+    ("brokerServiceUrl=pulsar+ssl://h\ntlsTrustCertsFilePath=/ca.pem", {"ca_file": "/ca.pem"}, {}),
+    (f"{TOKEN}\nauthParams=token:Sekret-1", {"token": "${env:O_TOKEN}"}, {"authParams": ("secret", "O_TOKEN")}),
+    (f"{TOKEN}\nauthParams=Sekret-1", {"token": "${env:O_TOKEN}"}, {"authParams": ("secret", "O_TOKEN")}),
+    (f"{TOKEN}\nauthParams={{\"token\": \"Sekret-1\"}}", {"token": "${env:O_TOKEN}"},
+     {"authParams": ("secret", "O_TOKEN")}),
+    (f"{TOKEN}\nauthParams=file:///run/token", {"token_file": "/run/token"}, {}),
+    (("authPlugin=org.apache.pulsar.client.impl.auth.AuthenticationBasic\n"
+     'authParams={"userId": "me", "password": "Sekret-1"}'),
+     {"user": "me", "password": "${env:O_PASSWORD}"}, {"authParams": ("secret", "O_PASSWORD")}),
+    (("brokerServiceUrl=pulsar+ssl://h\nauthPlugin=org.apache.pulsar.client.impl.auth.AuthenticationTls\n"
+     "authParams=tlsCertFile:/c.pem,tlsKeyFile:/k.pem"), {"certificate": "/c.pem", "key": "/k.pem"}, {}),
+    ("authPlugin=org.apache.pulsar.client.impl.auth.oauth2.AuthenticationOAuth2\nauthParams={}", {},
+     {"authParams": ("dropped", "no equivalent")}),
     ("jms.emulateTransaction=true", {}, {"jms.emulateTransaction": ("unknown", "'jms.emulateTransactions'")}),
 ]  # fmt: skip
 
@@ -203,6 +222,11 @@ SPRING_PULSAR: list[Row] = [
     ("spring.pulsar.producer.send-timeout=0", {}, {"spring.pulsar.producer.send-timeout": ENDLESS}),
     ("spring.pulsar.consumer.subscription.type=shared", {},
      {"spring.pulsar.consumer.subscription.type": ("dropped", "pulsar backend")}),
+    ("spring.pulsar.admin.service-url=http://h:8080\nspring.pulsar.defaults.topic.namespace=orders",
+     {"admin_url": "http://h:8080", "namespace": "public/orders"}, {}),
+    (("spring.pulsar.client.authentication.plugin-class-name=org.apache.pulsar.client.impl.auth.AuthenticationToken\n"
+     "spring.pulsar.client.authentication.param.token=Sekret-1"), {"token": "${env:O_TOKEN}"},
+     {"spring.pulsar.client.authentication.param": ("secret", "O_TOKEN")}),
     ("spring.pulsar.producer.snd-timeout=3s", {},
      {"spring.pulsar.producer.snd-timeout": ("unknown", "'spring.pulsar.producer.send-timeout'")}),
 ]  # fmt: skip

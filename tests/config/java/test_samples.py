@@ -11,6 +11,7 @@ from jmsbridge.config import resolve
 from jmsbridge.config.java import Imported, import_text
 from jmsbridge.config.writing import profile_text
 from jmsbridge.spi import registry
+from jmsbridge_pulsar.connection.options import PulsarOptions
 from tests.config.stub import StubBackend
 
 HERE = Path(__file__).parent
@@ -72,6 +73,10 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "starlight_jndi.properties": {
         "url": ["pulsar://pulsar-1.example:6650", "pulsar://pulsar-2.example:6650"],
         "client_id": "shop",
+        "admin_url": "http://pulsar-1.example:8080",
+        "namespace": "public/default",
+        "queue_subscription": "jms-queue",
+        "token": "${env:ORDERS_TOKEN}",
         "send_timeout": 10,
         "send_window": 500,
         "prefetch": 40,
@@ -111,7 +116,11 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "prefetch": 20,
         "client_id": "shop-1",
     },
-    "spring_pulsar.yml": {"url": "pulsar+ssl://pulsar.example:6651", "connect_timeout": 20},
+    "spring_pulsar.yml": {
+        "url": "pulsar+ssl://pulsar.example:6651",
+        "connect_timeout": 20,
+        "token": "${env:ORDERS_TOKEN}",
+    },
 }
 
 NOTED = {
@@ -156,11 +165,6 @@ NOTED = {
         "the factory's properties",
     },
     "starlight_jndi.properties": {
-        "webServiceUrl",
-        "jms.systemNamespace",
-        "jms.queueSubscriptionName",
-        "enableTransaction",
-        "authPlugin",
         "authParams",
         "consumerConfig.deadLetterPolicy.deadLetterTopic",
         "queue.queues/orders",
@@ -199,17 +203,20 @@ NOTED = {
         "amqphub.amqp10jms.pool.enabled",
     },
     "spring_pulsar.yml": {
-        "spring.pulsar.client.authentication.plugin-class-name",
-        "spring.pulsar.client.authentication.param.token",
+        "spring.pulsar.client.authentication.param",
     },
 }
+
+
+class PulsarStub(StubBackend):
+    options = PulsarOptions
 
 
 @pytest.fixture(autouse=True)
 def backends() -> Iterator[None]:
     for scheme in SCHEMES:
         if not scheme.startswith("rabbitmq"):
-            registry.register(scheme, StubBackend())
+            registry.register(scheme, PulsarStub() if scheme.startswith("pulsar") else StubBackend())
     registry.register("rabbitmq", jmsbridge_rabbitmq.backend)
     registry.register("rabbitmqs", jmsbridge_rabbitmq.tls_backend)
     yield
@@ -243,6 +250,7 @@ def test_the_result_contains_no_secret(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_profile_can_be_used(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("jmsbridge.toml").write_text(profile_text("orders", imported(name).profile), encoding="utf-8")
+    monkeypatch.setenv("ORDERS_TOKEN", "t0ken")
     for variable, value in (("ORDERS_PASSWORD", "p/w@"), ("ACTIVEMQ_PASSWORD", "p/w@"), ("ARTEMIS_PORT", "61616")):
         monkeypatch.setenv(variable, value)
     target = resolve("orders")
