@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tree_sitter import Node
 
+from jmsbridge.migrate.consumers import Consumed, Meaning, consumed, written_here
 from jmsbridge.migrate.features import needs
 from jmsbridge.migrate.findings import Finding, Job
 from jmsbridge.migrate.index import Index, JavaClass, Unit, bounds_of, declared
@@ -47,13 +48,16 @@ class Calls:
         self._unit = unit
         self._texts = texts
         self._scopes: list[dict[str, str]] = []
-        self._named: list[dict[str, str]] = []  # destinations of variables, where a literal says them
+        self._meanings: list[dict[str, Meaning | None]] = []  # None for what has no value yet
+        self._class_scopes: list[int] = []  # where those of classes are
         self._bounds: list[dict[str, str]] = []  # of type variables
         self._classes: list[JavaClass] = []
         self._types: dict[int, str] = {}
         self._sender: Job | None = None
         self.findings: list[Finding] = []
         self.jobs: list[Job] = []
+        self.listeners: list[tuple[str, Consumed]] = []
+        """The classes whose objects are set as listeners, and on what."""
         self._visits: dict[str, Callable[[Node], None]] = {
             "method_invocation": self._call,
             "method_reference": self._reference,
@@ -92,9 +96,9 @@ class Calls:
 
     def _scoped(self, names: dict[str, str], node: Node) -> None:
         self._scopes.append(names)
-        self._named.append({})
+        self._meanings.append({})
         self._inside(node)
-        self._named.pop()
+        self._meanings.pop()
         self._scopes.pop()
 
     def _block(self, node: Node) -> None:
@@ -108,7 +112,9 @@ class Calls:
         self._sender = None
         self._classes.append(found)
         self._bounds.append(bounds_of(node))
+        self._class_scopes.append(len(self._meanings))
         self._scoped(dict(found.fields), node)
+        self._class_scopes.pop()
         self._bounds.pop()
         self._classes.pop()
         self._sender = outer
@@ -139,15 +145,29 @@ class Calls:
                 self.findings.append(Finding(self._unit.path, line(node), "call", written, f"with … as {name}:"))
             if self._scopes:
                 self._scopes[-1][name] = known
-                destination = self._destination(value) or self._texts.of(value) or self._injected(node)
-                if destination:
-                    self._named[-1][name] = destination
+                self._meanings[-1][name] = self._declared(node, value)
+
+    def _declared(self, node: Node, value: Node | None) -> Meaning | None:
+        if value is not None:
+            return self._meaning(value)
+        if (injected := self._injected(node)) is not None:
+            return Meaning(injected)
+        return None if node.type in ("field_declaration", "local_variable_declaration") else Meaning()
+
+    def _meaning(self, value: Node) -> Meaning:
+        return Meaning(self._target_of(value), consumed(value, self._target_of))
 
     def _assignment(self, node: Node) -> None:
-        """What is assigned again goes nowhere in particular."""
+        """What has a value already and is assigned again means nothing in particular."""
         self._inside(node)
-        for scope in self._named:
-            scope.pop(text(node.child_by_field_name("left")).removeprefix("this."), None)
+        left, right = (node.child_by_field_name(side) for side in ("left", "right"))
+        is_field = left is not None and left.type == "field_access"
+        scopes = self._meanings[: self._class_scopes[-1] + 1] if is_field and self._class_scopes else self._meanings
+        name = text(left).removeprefix("this.")
+        scope = next((each for each in reversed(scopes) if name in each), None)
+        if scope is not None:
+            is_first = scope[name] is None and right is not None
+            scope[name] = self._meaning(right) if is_first and right is not None else Meaning()
 
     def _injected(self, node: Node) -> str | None:
         """The text of ``@Value("${orders.queue}")``, where the configuration has it."""
@@ -337,6 +357,21 @@ class Calls:
             asks = method.name in ("sendAndReceive", "convertSendAndReceive")
             target = self._target(node, method, arguments)
             self._sender.sends.append((line(name), target, "request" if asks else "send"))
+        if method.name == "setMessageListener":
+            self._listener(node.child_by_field_name("object"), line(name), arguments[0])
+
+    def _listener(self, consumer: Node | None, number: int, listener: Node) -> None:
+        """A listener that is written where it is set, or is an object of a class of the project."""
+        known = consumed(consumer, self._target_of)
+        if known is None:
+            variable = self._known(consumer)
+            known = (variable and variable.consumed) or Consumed(None, {})
+        owner, method = self._classes[-1].name if self._classes else "", written_here(listener)
+        if method:
+            takes: list[tuple[str, str, str | None]] = [("message", "Message", None)]
+            self.jobs.append(Job("listener", self._unit.path, number, owner, method, *known, takes=takes))
+        else:
+            self.listeners.append((self.type_of(listener).removeprefix("project:"), known))
 
     def _reference(self, node: Node) -> None:
         """``consumer::receive``: any method of that name."""
@@ -384,11 +419,16 @@ class Calls:
         return None
 
     def _text(self, node: Node) -> str | None:
-        named = self._named_here(text(node)) if node.type == "identifier" else None
-        return named or self._texts.of(node)
+        known = self._known(node)
+        return self._texts.of(node) if known is None else known.text
 
-    def _named_here(self, name: str) -> str | None:
-        return next((scope[name] for scope in reversed(self._named) if name in scope), None)
+    def _known(self, node: Node | None) -> Meaning | None:
+        """What a variable means; None if it is none, or one without a value."""
+        name = text(node).removeprefix("this.")
+        scopes = self._meanings
+        if node is not None and node.type == "field_access" and self._class_scopes:
+            scopes = scopes[: self._class_scopes[-1] + 1]
+        return next((scope[name] for scope in reversed(scopes) if name in scope), None)
 
     def _target_of(self, node: Node) -> str | None:
         return self._destination(node) or self._text(node)

@@ -8,6 +8,7 @@ from pathlib import Path
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.migrate.beans import Beans
 from jmsbridge.migrate.calls import Calls
+from jmsbridge.migrate.consumers import Consumed
 from jmsbridge.migrate.findings import Finding, Job, Problem
 from jmsbridge.migrate.index import Index, Unit
 from jmsbridge.migrate.libraries import BUILDS, named_in
@@ -59,8 +60,13 @@ def read_project(path: Path) -> Project:
         raise ConfigurationError(f"{str(path)!r} has no Java file")
     project.index = Index(units)
     configuration = Configuration(project.root, project.configuration)
+    listeners: list[tuple[str, Consumed]] = []
     for unit in units:
-        _look(unit, project, Texts(project.index, unit, configuration.near(unit.path)))
+        listeners += _look(unit, project, Texts(project.index, unit, configuration.near(unit.path)))
+    for job in project.jobs:
+        set_on = [consumed for name, consumed in listeners if name == job.owner]
+        if job.kind == "listener" and job.destination is None and len(set_on) == 1:
+            job.destination, job.settings = set_on[0]
     project.findings.sort(key=lambda each: (each.file, each.line))
     project.problems.sort(key=lambda each: (each.file, each.line))
     return project
@@ -116,11 +122,14 @@ def _unit(path: Path, project: Project) -> Unit | None:
     return Unit(shown, root, package, Names(root))
 
 
-def _look(unit: Unit, project: Project, texts: Texts) -> None:
-    for part in (Calls(project.index, unit, texts), Beans(project.index, unit, texts)):
+def _look(unit: Unit, project: Project, texts: Texts) -> list[tuple[str, Consumed]]:
+    """Add what a file has; returns the listeners that it sets, by class."""
+    calls = Calls(project.index, unit, texts)
+    for part in (calls, Beans(project.index, unit, texts)):
         try:
             part.walk()
         except RecursionError:
             project.problems.append(Problem(unit.path, 1, "is nested too deeply; what is missing was not reached"))
         project.findings += part.findings
         project.jobs += part.jobs
+    return calls.listeners
