@@ -8,7 +8,7 @@ from jmsbridge.documents import BadDocument, Outgoing, from_document, to_documen
 
 __all__ = ["from_line", "to_line"]
 
-_TEXT = "for lines of plain text, use send --format text"
+_TEXT = "for lines that are the texts of messages, use send --format text"
 
 
 def to_line(message: Message) -> bytes:
@@ -26,4 +26,9 @@ def from_line(line: str | bytes, session: Session) -> Outgoing:
         raise BadDocument("nested too deeply") from None
     if not isinstance(document, dict):
         raise BadDocument(f"a message must be a JSON object ({_TEXT})")
-    return from_document(document, session)
+    try:
+        return from_document(document, session)
+    except BadDocument as error:
+        if document.keys() & {"body", "headers", "kind"}:
+            raise
+        raise BadDocument(f"{error} ({_TEXT})") from None  # it is the text of a message

@@ -69,7 +69,7 @@ def send(  # size: one parameter per option of the command line
         typer.Argument(metavar="[DESTINATION]", help="queue:NAME, topic:NAME or NAME. Default: the one in each line."),
     ] = None,
     texts: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Text messages to send instead of standard input.")
+        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Text messages to send instead of standard input, which is also -.")
     ] = None,
     form: Annotated[
         InputFormat,
@@ -200,7 +200,7 @@ def _pump(
 
 
 def _inputs(session: Session, texts: list[str] | None, form: InputFormat) -> Iterator[Outgoing]:
-    if texts:
+    if texts and texts != ["-"]:
         yield from (Outgoing(session.create_text_message(text)) for text in texts)
         return
     if sys.stdin.isatty():
