@@ -81,6 +81,9 @@ class App:
         ``Decision``. A call that takes longer than ``deadline`` is reported as stuck. ConfigurationError if the
         settings or the function's parameters do not fit.
         """
+        if callable(destination):
+            raise ConfigurationError("a listener needs a destination: write @app.listener('orders')")
+        source, target = where(destination), None if send_to is None else where(send_to)
 
         def add(function: F) -> F:
             called = name or str(getattr(function, "__qualname__", type(function).__qualname__))
@@ -89,7 +92,7 @@ class App:
             made = Listener(
                 name=called,
                 call=call,
-                destination=where(destination),
+                destination=source,
                 mode=mode_of(call, transacted, acknowledge, called),
                 least=least,
                 most=most,
@@ -99,7 +102,7 @@ class App:
                 shared=shared,
                 # Consumers that are added later get nothing of what the first has fetched.
                 prefetch=1 if prefetch is None and most > least else prefetch,
-                send_to=None if send_to is None else where(send_to),
+                send_to=target,
                 redelivery=redelivery,
                 on_error=on_error,
                 deadline=None if deadline is None else arguments.seconds(deadline),
@@ -194,6 +197,8 @@ class App:
         second signal ends the process at once, with 128 and the number of the signal; messages that were not settled
         come again then, too.
         """
+        if self._container is not None:
+            raise IllegalStateException("the application is running")
         return running.run(self, lambda: self.start(target, **options), self._requests)
 
     def status(self, *, depths: bool = False) -> Status:

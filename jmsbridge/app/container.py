@@ -15,7 +15,7 @@ from jmsbridge.config import policy_for
 from jmsbridge.connection import Connection
 from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.destinations import Queue
-from jmsbridge.errors import JMSException, UnsupportedFeature
+from jmsbridge.errors import ConfigurationError, JMSException, UnsupportedFeature
 from jmsbridge.factory import connect
 
 __all__ = ["Container"]
@@ -36,6 +36,7 @@ class Container:
         self.connection: Connection | None = None
         self.groups = tuple(Group(listener, self) for listener in listeners)
         self._loop: EventLoop | None = None
+        self._making_loop = threading.Lock()
         self._letters: dict[str, Queue | None] = {}
         self._stopping = threading.Event()
         self._quiet = threading.Event()  # no listener is running, and none will be called
@@ -46,8 +47,10 @@ class Container:
 
     def event_loop(self) -> EventLoop:
         """The loop of the ``async`` listeners."""
-        assert self._loop is not None
-        return self._loop
+        with self._making_loop:
+            if self._loop is None:  # a plain function has returned what must be awaited
+                self._loop = EventLoop()
+            return self._loop
 
     def dead_letter_queue(self, listener: Listener) -> Queue | None:
         """The queue of the listener's redelivery policy, or the broker's own; None if its name is not known."""
@@ -74,6 +77,7 @@ class Container:
         try:
             connection.exception_listener = self._on_problem
             self.connection = connection
+            self._check(connection)
             if any(group.listener.call.is_async for group in self.groups):
                 self._loop = EventLoop()
             for group in self.groups:
@@ -84,6 +88,16 @@ class Container:
             connection.close()
             self._end_loop()
             raise
+
+    def _check(self, connection: Connection) -> None:
+        for group in self.groups:
+            listener = group.listener
+            is_owned = listener.subscription is not None and listener.durable and not listener.shared
+            if is_owned and connection.client_id is None:
+                raise ConfigurationError(
+                    f"listener {listener.name}: a durable subscription that is not shared belongs to a client id: "
+                    "set the option client_id"
+                )
 
     def _on_problem(self, error: JMSException) -> None:
         log.warning("a problem of the connection: %s", error)
@@ -143,6 +157,8 @@ class Container:
 
     def is_in_listener(self) -> bool:
         """Whether the caller is a listener of this application."""
+        if self._loop is not None and self._loop.is_current():
+            return True
         return any(worker.is_current for group in self.groups for worker in group.workers)
 
     def stop(self, timeout: float) -> tuple[str, ...]:

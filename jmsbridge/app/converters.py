@@ -9,7 +9,7 @@ The application says which name means which type. Nothing is imported or built b
 
 from collections.abc import Mapping, MutableMapping
 from types import NoneType
-from typing import Any, Protocol, TypeVar, get_args, get_origin, overload
+from typing import Any, Protocol, TypeVar, get_args, get_origin, is_typeddict, overload
 
 from jmsbridge.app.hints import is_union, without_none
 from jmsbridge.app.json_text import BadJson, JsonText
@@ -220,6 +220,8 @@ def _fits(kind: Any, wanted: Any) -> bool:
         return True
     if is_union(wanted):
         return any(_fits(kind, each) for each in get_args(wanted))
+    if is_typeddict(kind) or is_typeddict(wanted):
+        return False
     return isinstance(kind, type) and isinstance(wanted, type) and issubclass(kind, wanted)
 
 

@@ -22,6 +22,10 @@ class BadJson(ValueError):
     """The text cannot be read as the type, or the object cannot be written; never quotes a value of the text."""
 
 
+class _Shown(ValueError):
+    """Its text has no value in it."""
+
+
 class JsonText:
     """Writes and reads JSON. Thread-safe; keeps a decoder for each type that its callers have asked for."""
 
@@ -90,17 +94,30 @@ def _read_other(kind: Any, value: Any) -> Any:
     try:
         return validate(value)
     except ValueError as error:
-        raise ValueError(_without_values(error)) from error
+        raise _Shown(_without_values(error)) from error
 
 
 def _without_values(error: Exception) -> str:
     """The text of an error without the value that it refuses, which pydantic's and some of msgspec's would quote."""
     errors = getattr(error, "errors", None)
     if not callable(errors):
+        if error.__cause__ is not None and not isinstance(error.__cause__, _Shown):
+            # raised by a check that the type makes itself; its text could quote a value
+            return "a check of the type refuses it"
         refused = _REFUSED.match(str(error))
         return str(error) if refused is None else f"{refused[1]}{refused[2] or ''}"
     wrong = errors(include_input=False, include_url=False, include_context=False)
-    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'the object'}: {each['msg']}" for each in wrong[:5])
+    return "; ".join(f"{_place(each['loc']) or 'the object'}: {_said(each)}" for each in wrong[:5])
+
+
+def _place(parts: tuple[int | str, ...]) -> str:
+    """Where in the object, without the keys of a dict that are wrong themselves."""
+    return ".".join("…" if parts[at + 1 : at + 2] == ("[key]",) else str(part) for at, part in enumerate(parts))
+
+
+def _said(wrong: Any) -> str:
+    """The text of an error of pydantic, unless it is one of the type's own."""
+    return "a check of the type refuses it" if wrong["type"] in ("value_error", "assertion_error") else wrong["msg"]
 
 
 def _is_deeper(text: bytes, limit: int) -> bool:

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from inspect import iscoroutinefunction
 
 import msgspec
 
 from jmsbridge.app.parameters import Call
 from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core import arguments
-from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED
+from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, session_mode
 from jmsbridge.destinations import Destination, Topic
 from jmsbridge.documents import destination_named
-from jmsbridge.errors import ConfigurationError
+from jmsbridge.errors import ConfigurationError, InvalidArgumentException, InvalidSelectorException
 from jmsbridge.message import Message
 
 __all__ = ["AnyErrorHandler", "AnyPolicy", "Decision", "Listener", "concurrency_of", "mode_of", "where"]
@@ -54,6 +55,10 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """ConfigurationError if its settings do not fit together."""
         topic = isinstance(self.destination, Topic)
+        try:
+            arguments.selector(self.selector)
+        except InvalidSelectorException as error:
+            raise ConfigurationError(f"listener {self.name}: the selector {self.selector!r}: {error}") from None
         if self.subscription is not None and not topic:
             raise ConfigurationError(f"listener {self.name}: only a topic has subscriptions; write 'topic:NAME'")
         if topic and self.most > 1 and (self.subscription is None or not self.shared):
@@ -61,6 +66,8 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
                 f"listener {self.name}: {self.most} consumers of a topic would each get every message; "
                 "give it a shared subscription (subscription=…), or concurrency=1"
             )
+        if self.on_error is not None and (not callable(self.on_error) or iscoroutinefunction(self.on_error)):
+            raise ConfigurationError(f"listener {self.name}: on_error must be a plain function, not {self.on_error!r}")
         if self.send_to is not None and self.call.returns is None:
             raise ConfigurationError(f"listener {self.name} returns nothing to send to {self.send_to}")
 
@@ -88,6 +95,9 @@ def mode_of(call: Call, transacted: bool | None, acknowledge: int | None, name: 
     if transacted and acknowledge is not None:
         raise ConfigurationError(f"listener {name}: a transacted listener has no acknowledge mode")
     if acknowledge is not None:
-        return acknowledge
+        try:
+            return session_mode(acknowledge)
+        except InvalidArgumentException as error:
+            raise ConfigurationError(f"listener {name}: {error}") from None
     wanted = call.may_send if transacted is None else transacted
     return SESSION_TRANSACTED if wanted else AUTO_ACKNOWLEDGE

@@ -186,6 +186,10 @@ class EventLoop:
 
     # ---- its state and its end
 
+    def is_current(self) -> bool:
+        """Whether the caller is on its thread."""
+        return threading.get_ident() == self._thread
+
     def blocked_for(self) -> float:
         """Seconds for which the loop has not answered a question that an earlier call has asked; asks a new one."""
         asked = self._asked

@@ -2,7 +2,10 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from jmsbridge.app.converters import ConversionException, Converter
 from jmsbridge.app.hints import without_none
@@ -51,34 +54,75 @@ def call_of(function: Any, converter: Converter, name: str) -> Call:
     """How to call this function; ConfigurationError if it cannot be a listener."""
     if not callable(function):
         raise ConfigurationError(f"{function!r} cannot be a listener: it is not callable")
+    called = function if inspect.isroutine(function) or isinstance(function, partial) else type(function).__call__
+    if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
+        raise ConfigurationError(f"listener {name} has a yield, so that a call would not run it: return the result")
     hints = _hints(function, name)
     positional: list[_Read] = []
     named: dict[str, _Read] = {}
-    bodies: list[str] = []
-    takes_session = False
+    taken = _Taken(name)
+    by_name = False  # after a parameter that keeps its default the others are given by name
     for parameter in inspect.signature(function).parameters.values():
         kind = hints.get(parameter.name, _MISSING)
         read = _reader(parameter, kind, converter, name)
+        taken.add(parameter, kind, read)
         if read is None:
-            continue
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            by_name = True
+        elif parameter.kind is inspect.Parameter.KEYWORD_ONLY or by_name:
+            if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+                raise ConfigurationError(
+                    f"parameter {parameter.name!r} of listener {name} cannot be filled after one with a default: "
+                    "put it before that one"
+                )
             named[parameter.name] = read
         else:
             positional.append(read)
-        takes_session = takes_session or read is _session
-        if read not in (_session, _message) and not (get_origin(kind) is Annotated and _property_of(kind)):
-            bodies.append(parameter.name)
-    if len(bodies) > 1:
-        raise ConfigurationError(
-            f"listener {name} has several parameters for the body: {', '.join(bodies)}; "
-            'write Annotated[…, Property("name")] for those that are properties'
-        )
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    taken.check()
+    is_async = inspect.iscoroutinefunction(called)
     returns = hints.get("return", Any)
-    return Call(function, tuple(positional), named, is_async, None if returns is type(None) else returns, takes_session)
+    returned = None if returns is type(None) else returns
+    return Call(function, tuple(positional), named, is_async, returned, taken.session)
+
+
+class _Taken:
+    """What the parameters of a listener take, so that none gets by mistake nothing of the message."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._bodies: list[str] = []
+        self._kept: list[str] = []  # with an annotation and a default: they look like a body and never get it
+        self._message = False
+        self.session = False
+
+    def add(self, parameter: inspect.Parameter, kind: Any, read: _Read | None) -> None:
+        """A parameter, and how it is read."""
+        if read is None:
+            if kind is not _MISSING and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                self._kept.append(parameter.name)
+        elif read is _session:
+            self.session = True
+        elif read is _message:
+            self._message = True
+        elif not (get_origin(kind) is Annotated and _property_of(kind)):
+            self._bodies.append(parameter.name)
+
+    def check(self) -> None:
+        """ConfigurationError if they do not say what is the body."""
+        if len(self._bodies) > 1:
+            raise ConfigurationError(
+                f"listener {self._name} has several parameters for the body: {', '.join(self._bodies)}; "
+                'write Annotated[…, Property("name")] for those that are properties'
+            )
+        if self._kept and not self._bodies and not self._message:
+            raise ConfigurationError(
+                f"parameter {self._kept[0]!r} of listener {self._name} would always have its default: remove the "
+                "default if it is for the body, or put the parameter behind a *"
+            )
 
 
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+    while isinstance(function, partial):
+        function = function.func
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         return get_type_hints(target, include_extras=True)
@@ -93,11 +137,13 @@ def _reader(parameter: inspect.Parameter, kind: Any, converter: Converter, name:
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         raise ConfigurationError(f"listener {name} cannot have *{parameter.name}: name what it takes")
     where = f"parameter {parameter.name!r} of listener {name}"
+    marks: tuple[Any, ...] = ()
     if get_origin(kind) is Annotated:
         wanted = _property_of(kind)
         if wanted is not None:
             return _property(wanted.name, get_args(kind)[0], parameter.default, where)
-        kind = get_args(kind)[0]
+        kind, *marks_ = get_args(kind)
+        marks = tuple(each for each in marks_ if isinstance(each, msgspec.Meta))
     if isinstance(kind, type) and issubclass(kind, Session):
         return _session
     if kind is Message or (kind is _MISSING and parameter.default is _MISSING):
@@ -107,7 +153,23 @@ def _reader(parameter: inspect.Parameter, kind: Any, converter: Converter, name:
     prepare = getattr(converter, "prepare", None)
     if prepare is not None and not (isinstance(kind, type) and issubclass(kind, Message)):
         prepare(kind)
-    return lambda message, session: converter.from_message(message, kind)
+    return _body(converter, kind, marks)
+
+
+def _body(converter: Converter, kind: Any, marks: tuple[msgspec.Meta, ...]) -> _Read:
+    if not marks:
+        return lambda message, session: converter.from_message(message, kind)
+    limited: Any = Annotated[(kind, *marks)]
+
+    def read(message: Message, session: Session) -> Any:
+        found = converter.from_message(message, kind)
+        try:
+            msgspec.convert(found, limited)
+        except msgspec.ValidationError as error:
+            raise ConversionException(f"the body of message {message.jms_message_id}: {error}") from error
+        return found
+
+    return read
 
 
 def _property_of(kind: Any) -> Property | None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jmsbridge.core.runtime.signals import handling_stops
-from jmsbridge.errors import InvalidClientID, JMSException, JMSSecurity, UnsupportedFeature
+from jmsbridge.errors import InvalidClientID, InvalidSelector, JMSException, JMSSecurity, UnsupportedFeature
 
 if TYPE_CHECKING:
     from jmsbridge.app.application import App
@@ -27,7 +27,7 @@ UNFINISHED = 4
 _TICK = 0.5
 _PAUSE = 1.0  # before the second attempt to connect; doubles
 _LONGEST_PAUSE = 30.0
-_HOPELESS = (JMSSecurity, InvalidClientID, UnsupportedFeature)  # another attempt would fail as well
+_HOPELESS = (JMSSecurity, InvalidClientID, InvalidSelector, UnsupportedFeature)  # another attempt would fail as well
 
 StopRequests: TypeAlias = "queue.SimpleQueue[str]"
 """Why to stop. ``run`` waits on it, because a signal handler may put something in, unlike setting an Event."""

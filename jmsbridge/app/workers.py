@@ -6,9 +6,11 @@ Everything but ``open`` and ``close`` runs on the session's delivery thread; ``l
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from inspect import isasyncgen, isawaitable, isgenerator
+from typing import Any, Protocol, is_typeddict
 
 from jmsbridge.app.converters import Converter, JsonConverter
+from jmsbridge.app.hints import without_none
 from jmsbridge.app.letters import move_to
 from jmsbridge.app.listeners import Decision, Listener
 from jmsbridge.app.loop import EventLoop
@@ -67,7 +69,8 @@ class Worker:
         self._shared = shared
         self._condemned: dict[str | None, str] = {}
         self._has_warned = False
-        self._typed = listener.call.returns if hasattr(listener.call.returns, "__total__") else None  # a TypedDict
+        returned, _ = without_none(listener.call.returns)
+        self._typed = returned if is_typeddict(returned) else None
         self._session: Session | None = None
         self._consumer: MessageConsumer | None = None
         self._producer: MessageProducer | None = None
@@ -157,6 +160,8 @@ class Worker:
             result = self._shared.event_loop().call(call.function, positional, named)
         else:
             result = call.function(*positional, **named)
+            if isawaitable(result):  # of a plain function around an async one
+                result = self._shared.event_loop().call(_awaited, [result], {})
         if result is not None:
             self._reply(message, result)
 
@@ -174,6 +179,8 @@ class Worker:
 
     def _answer(self, message: Message, result: Any) -> tuple[Destination, Message] | None:
         """Where the result goes, and as which message; None if it is dropped."""
+        if isgenerator(result) or isasyncgen(result) or isawaitable(result):
+            raise TypeError(f"listener {self.listener.name} returned a {type(result).__name__}, which nobody has run")
         target = message.jms_reply_to or self.listener.send_to
         if target is None:
             if not self._has_warned:
@@ -236,7 +243,11 @@ class Worker:
         if handler is None:
             return None
         try:
-            return handler(error, message)
+            decision = handler(error, message)
+            if decision is not None and not isinstance(decision, Decision):
+                log.error("the error handler of listener %s returned no Decision: redelivered", self.listener.name)
+                return None
+            return decision
         except BaseException:  # user code
             log.exception("the error handler of listener %s raised", self.listener.name)
             return None
@@ -279,6 +290,10 @@ class Worker:
                 self._session.recover()
         except JMSException as error:
             log.warning("listener %s: the message comes again from the broker: %s", self.listener.name, error)
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
 
 
 def _consumer(session: Session, listener: Listener) -> MessageConsumer:

@@ -8,7 +8,7 @@ from jmsbridge.documents import BadDocument, Outgoing, from_document, to_documen
 
 __all__ = ["from_line", "to_line"]
 
-_TEXT = "for lines that are the texts of messages, use send --format text"
+_TEXT = "for lines of plain text, use send --format text"
 
 
 def to_line(message: Message) -> bytes:

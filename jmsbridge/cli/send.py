@@ -69,7 +69,8 @@ def send(  # size: one parameter per option of the command line
         typer.Argument(metavar="[DESTINATION]", help="queue:NAME, topic:NAME or NAME. Default: the one in each line."),
     ] = None,
     texts: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Text messages to send instead of standard input, which is also -.")
+        list[str] | None,
+        typer.Argument(metavar="[TEXT]...", help="Text messages to send instead of standard input, which is also -."),
     ] = None,
     form: Annotated[
         InputFormat,

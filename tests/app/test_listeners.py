@@ -8,7 +8,7 @@ import pytest
 
 from jmsbridge import CLIENT_ACKNOWLEDGE, Message, Queue, Session, TextMessage, Topic
 from jmsbridge.app import App, JsonConverter, Property
-from jmsbridge.errors import ConfigurationError, IllegalState, InvalidArgument
+from jmsbridge.errors import ConfigurationError, IllegalState
 from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, Order, Receipt, eventually, request, texts
 
@@ -342,6 +342,23 @@ def _strange(a: threading.Event) -> None: ...
 def _good(a: Order) -> None: ...
 
 
+async def _later(error: BaseException, message: Message) -> None: ...
+
+
+def _yields(message: Message) -> Any:
+    yield message
+
+
+async def _yields_later(message: Message) -> Any:
+    yield message
+
+
+def _default_body(text: str = "x") -> None: ...
+
+
+def _only_by_place(message: Message, rush: bool = False, a: Annotated[str, Property("a")] = "", /) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("function", "settings", "words"),
     [
@@ -357,6 +374,14 @@ def _good(a: Order) -> None: ...
         (_good, {"subscription": "s"}, "only a topic has subscriptions"),
         (_good, {"send_to": "q"}, "returns nothing to send to q"),
         (_good, {"transacted": True, "acknowledge": 1}, "a transacted listener has no acknowledge mode"),
+        (_good, {"acknowledge": 77}, "77 is not a session mode"),
+        (_good, {"selector": "a == 3"}, "the selector 'a == 3': expected an operand"),
+        (_good, {"on_error": 5}, "on_error must be a plain function"),
+        (_good, {"on_error": _later}, "on_error must be a plain function"),
+        (_yields, {}, "has a yield"),
+        (_yields_later, {}, "has a yield"),
+        (_default_body, {}, "would always have its default"),
+        (_only_by_place, {}, "cannot be filled after one with a default"),
     ],
 )
 def test_mistakes_are_told_when_the_listener_is_defined(function: Any, settings: dict[str, Any], words: str) -> None:
@@ -372,8 +397,8 @@ def test_mistakes_that_show_at_start(jms_broker: JMSBroker) -> None:
     twice.listener("orders", redelivery={"max_redeliveries": 2})(_good)
     with pytest.raises(ConfigurationError, match="two listeners of queue:orders have different redelivery policies"):
         twice.start()
-    wrong = App()
-    wrong.listener("orders", acknowledge=77)(_good)
-    with pytest.raises(InvalidArgument):
-        wrong.start()
-    assert wrong.status().state == "closed"
+    owned = App()
+    owned.listener("topic:t", subscription="s", shared=False)(_good)
+    with pytest.raises(ConfigurationError, match="set the option client_id"):
+        owned.start()
+    assert owned.status().state == "closed"

@@ -63,11 +63,11 @@ def _write(node: Node, below: tuple[Written, ...]) -> Written:
     if isinstance(node, In | Like):
         return Written(node if _is_known(node.identifier) else _ANY, _ANY)
     if isinstance(node, Between):
-        return Written(_between(node), _ANY)
+        return Written(_in_range(node), _ANY)
     return Written(_comparison(node) if isinstance(node, Comparison) else _ANY, _ANY)
 
 
-def _between(node: Between) -> Node:
+def _in_range(node: Between) -> Node:
     value, low, high = node.children
     if node.negated:
         return _ANY
