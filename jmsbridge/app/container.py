@@ -82,6 +82,7 @@ class Container:
                 self._loop = EventLoop()
             for group in self.groups:
                 group.open(connection)
+                self._look_for_circle(group.listener)
             connection.start()
             start_thread("jmsbridge-app-watch", self._watch)
         except BaseException:
@@ -98,6 +99,20 @@ class Container:
                     f"listener {listener.name}: a durable subscription that is not shared belongs to a client id: "
                     "set the option client_id"
                 )
+
+    def _look_for_circle(self, listener: Listener) -> None:
+        try:
+            is_circle = self.dead_letter_queue(listener) == listener.destination
+        except JMSException as error:
+            log.debug("no dead-letter queue of %s: %s", listener.pattern, error)
+            return
+        if is_circle:
+            log.warning(
+                "listener %s is on its own dead-letter queue, %s: a message on which it fails comes again without end; "
+                "name another one in redelivery={'dead_letter_queue': …}",
+                listener.name,
+                listener.destination,
+            )
 
     def _on_problem(self, error: JMSException) -> None:
         log.warning("a problem of the connection: %s", error)

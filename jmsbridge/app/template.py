@@ -168,7 +168,7 @@ class _Calls:
         with self._lend() as lent:
             lent.session.connection.start()
             with lent.consuming(target, selector) as consumer:
-                return consumer._take(timeout, self._read(kind))
+                return consumer._take(arguments.seconds(timeout), self._read(kind))
 
     def _read(self, kind: type[Any] | None) -> Callable[[Message], Any]:
         if kind is None:

@@ -284,3 +284,16 @@ def test_errors_are_picklable() -> None:
     again = pickle.loads(pickle.dumps(ConversionException("why")))
     assert isinstance(again, ConversionException)
     assert again.reason == "why"
+
+
+class _Plain(TypedDict):
+    number: int
+
+
+def test_a_typed_dict_is_asked_for_and_another_type_is_named() -> None:
+    converter = JsonConverter({"Plain": _Plain, "Order": Order})
+    with jmsbridge.context("embedded:?broker=typed") as context:
+        message = context.create_text_message('{"number":1}')
+        message.set_string_property("_type", "Order")
+        with pytest.raises(ConversionException, match="names the type 'Order'"):
+            converter.from_message(message, _Plain)

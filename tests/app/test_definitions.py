@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypedDict
 import msgspec
 import pytest
 
-from jmsbridge import Message, Queue, TextMessage
+from jmsbridge import Message, Queue, Template, TextMessage
 from jmsbridge.app import App, Decision, JsonConverter, Property
-from jmsbridge.errors import ConfigurationError, IllegalState
+from jmsbridge.errors import ConfigurationError, IllegalState, InvalidArgument
 from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, eventually, request, texts
 
@@ -156,3 +156,20 @@ def test_run_of_a_running_application_is_refused() -> None:
     app.listener("orders")(lambda message: None)
     with app, pytest.raises(IllegalState, match="is running"):
         app.run()
+
+
+def test_a_listener_of_its_own_dead_letter_queue_is_told_so(
+    jms_broker: JMSBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = App()
+    app.listener("DLQ", name="letters")(lambda message: None)
+    app.listener("orders", name="orders")(lambda message: None)
+    with app:
+        pass
+    assert "listener letters is on its own dead-letter queue" in caplog.text
+    assert "listener orders" not in caplog.text
+
+
+def test_a_template_never_waits_without_end(jms_broker: JMSBroker) -> None:
+    with Template(jms_broker.url) as template, pytest.raises(InvalidArgument, match="None is not a duration"):
+        template.receive("orders", timeout=None)  # type: ignore[call-overload]

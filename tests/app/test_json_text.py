@@ -3,6 +3,7 @@
 import enum
 import random
 import time
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -94,3 +95,17 @@ def test_whatever_a_check_of_the_type_raises_says_that_the_text_does_not_fit() -
     with pytest.raises(BadJson, match="a check of the type raised KeyError") as caught:
         JsonText(1000, 10).decode(b'{"currency":"secret"}', Priced)
     assert "secret" not in str(caught.value)
+
+
+@dataclass
+class Card:
+    number: str
+
+    def __post_init__(self) -> None:
+        if not self.number.isdigit():
+            raise ValueError(f"bad card {self.number}")
+
+
+def test_the_text_of_a_check_is_not_shown() -> None:
+    with pytest.raises(BadJson, match=r"^a check of the type refuses it$"):
+        JsonText(1000, 10).decode(b'{"number": "secret"}', Card)

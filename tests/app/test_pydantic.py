@@ -47,3 +47,23 @@ def test_deep_json_is_refused() -> None:
         message = context.create_text_message("[" * 101 + "]" * 101)
     with pytest.raises(ConversionException, match="nested deeper than max_depth, 100"):
         CONVERTER.from_message(message, Customer)
+
+
+class Checked(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+    number: str
+    counts: dict[int, int]
+
+    @pydantic.field_validator("number")  # type: ignore[untyped-decorator]
+    @classmethod
+    def check(cls, value: str) -> str:
+        raise ValueError(f"bad {value}")
+
+
+@pytest.mark.parametrize("wanted", [Checked, list[Checked]])
+def test_the_text_of_a_check_and_wrong_keys_are_not_shown(wanted: Any) -> None:
+    text = '{"number": "secret", "counts": {"secret": 1}}'
+    with jmsbridge.context("embedded:?broker=pydantic") as context:
+        message = context.create_text_message(text if wanted is Checked else f"[{text}]")
+        with pytest.raises(ConversionException, match="number: a check of the type refuses it") as caught:
+            JsonConverter().from_message(message, wanted)
+    assert "secret" not in str(caught.value)
