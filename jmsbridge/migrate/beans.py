@@ -1,9 +1,11 @@
 """Annotations: Spring's listeners, message-driven beans, injected contexts, definitions of destinations."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
+from jmsbridge.config.masking import MASK, is_secret
 from jmsbridge.migrate.features import of_selector, of_subscription
 from jmsbridge.migrate.findings import Finding, Job, Kind
 from jmsbridge.migrate.index import Index, JavaClass, Unit
@@ -15,6 +17,7 @@ __all__ = ["Beans"]
 _SPRING = ("org.springframework.jms.", "org.springframework.messaging.")
 _JAKARTA = ("javax.", "jakarta.")
 _INJECTIONS = ("Inject", "Resource", "JMSConnectionFactory", "Autowired")
+_ASSIGNED = re.compile(r"([\w.-]+\s*=\s*)([^\",;&}\s][^\",;&}]*)")
 _DEFINITIONS = ("JMSDestinationDefinition", "JMSConnectionFactoryDefinition")
 
 
@@ -25,6 +28,11 @@ class Beans:
         self._index = index
         self._unit = unit
         self._text = texts.of
+        self._in_full = {
+            "".join(text(each.child_by_field_name("name")).split())
+            for each in walk(unit.root)
+            if each.type in ("annotation", "marker_annotation")
+        }
         self.findings: list[Finding] = []
         self.jobs: list[Job] = []
 
@@ -39,7 +47,8 @@ class Beans:
                 self._injection(node)
 
     def _is(self, name: str, packages: tuple[str, ...]) -> bool:
-        return self._unit.names.may_be_from(name, packages)
+        in_full = (each for each in self._in_full if each.rpartition(".")[2] == name)
+        return self._unit.names.may_be_from(name, packages) or any(each.startswith(packages) for each in in_full)
 
     # ---- Spring
 
@@ -112,7 +121,7 @@ class Beans:
         job = self._driven(node, method, driven or {})
         self.jobs.append(job)
         java = (
-            f"@MessageDriven({', '.join(f'{k}={v}' for k, v in self._config(driven).items())})"
+            f"@MessageDriven({', '.join(f'{k}={_shown(k, v)}' for k, v in self._config(driven).items())})"
             if driven is not None
             else ""
         )
@@ -215,7 +224,12 @@ def _pairs(annotation: Node) -> dict[str, Node]:
 
 
 def _written(values: Mapping[str, Node]) -> str:
-    return ", ".join(f"{name} = {' '.join(text(value).split())}" for name, value in values.items())
+    return ", ".join(f"{name} = {_shown(name, ' '.join(text(value).split()))}" for name, value in values.items())
+
+
+def _shown(name: str, value: str) -> str:
+    """A value for the report, without secrets, which may also be in a list of properties such as ``"password=x"``."""
+    return MASK if is_secret(name) else _ASSIGNED.sub(lambda it: f"{it[1]}{MASK if is_secret(it[1]) else it[2]}", value)
 
 
 def _concurrency(given: str | None) -> object:

@@ -388,8 +388,9 @@ class Calls:
     def _creation(self, node: Node) -> None:
         kind = self._resolve(node.child_by_field_name("type"))
         written = simple(node.child_by_field_name("type"))
-        shown = "ConnectionFactory(target)" if is_factory(kind) else _CREATED.get(kind)
-        if shown is None and kind and not kind.startswith("project:") and is_exception(kind):
+        is_own = kind.startswith("project:")
+        shown = "ConnectionFactory(target)" if is_factory(kind) and not is_own else _CREATED.get(kind)
+        if shown is None and kind and not is_own and is_exception(kind):
             shown = f"{kind}(…)"
         if shown is not None:
             self.findings.append(Finding(self._unit.path, line(node), "class", f"new {written}(…)", shown))
@@ -436,10 +437,16 @@ class Calls:
     def _target(self, node: Node, method: Method, arguments: list[Node]) -> str | None:
         """Where a send goes, if the sources say it: its first argument, or the destination of its producer."""
         wanted = method.takes is None or method.takes[0] in ("Destination", "Queue", "Topic")
+        if method.name.startswith("convert") and len(arguments) == 2 and self._processes(arguments[1]):
+            return None  # convertAndSend(payload, postProcessor)
         if wanted and len(arguments) > 1:
             return self._target_of(arguments[0])
         receiver = node.child_by_field_name("object")
         return None if receiver is None or wanted else self._target_of(receiver)
+
+    def _processes(self, node: Node) -> bool:
+        is_function = node.type in ("lambda_expression", "method_reference")
+        return is_function or self.type_of(node) == "MessagePostProcessor"
 
 
 _CREATED = {

@@ -25,7 +25,15 @@ _CLIENTS = (
     "org.messaginghub.pooled.jms",
     "org.springframework.jms.connection",
 )
-_OTHER_APIS = ("org.apache.activemq.artemis.api.core", "org.apache.activemq.artemis.core")
+_OTHER_APIS = (
+    "org.apache.activemq.artemis.api.core",
+    "org.apache.activemq.artemis.core",
+    "org.apache.activemq.broker",
+    "org.hornetq.api.core",
+    "org.hornetq.core",
+)
+_BRANDS = ("ActiveMQ", "Caching", "HornetQ", "JMS", "Jms", "MQ", "Pooled", "Pulsar", "RMQ", "Single", "Sol")
+"""How the names of the clients' own classes begin: what a whole package is imported for."""
 
 FUNCTIONAL: dict[str, tuple[str, ...]] = {
     "MessageListener": ("Message",),
@@ -90,7 +98,10 @@ class Names:
             return ""
         if "." in name and (found := _known(name)):
             return found
-        return next((found for package in self._packages if (found := _known(f"{package}.{name}"))), "")
+        packages = (
+            package for package in self._packages if not package.startswith(_CLIENTS) or name.startswith(_BRANDS)
+        )
+        return next((found for package in packages if (found := _known(f"{package}.{name}"))), "")
 
     def imported(self, name: str) -> str:
         """The full name under which a simple name is imported; empty if it is not."""

@@ -78,7 +78,9 @@ def _sources(root: Path, project: Project) -> Iterator[Path]:
         project.problems.append(Problem(name, 1, f"cannot be read: {error.strerror}"))
 
     for folder, folders, files in os.walk(root, onerror=unreadable):
-        folders[:] = sorted(each for each in folders if not each.startswith(".") and each not in _NOT_SOURCES)
+        is_package = "src" in Path(folder).relative_to(root).parts
+        left_out = {"node_modules"} if is_package else _NOT_SOURCES
+        folders[:] = sorted(each for each in folders if not each.startswith(".") and each not in left_out)
         for name in sorted(files):
             found = Path(folder, name)
             if name in _CONFIGURATION:

@@ -1,5 +1,6 @@
 """What the texts of a file say: constants of the project and placeholders of its configuration have values."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -8,12 +9,14 @@ from tree_sitter import Node
 from jmsbridge.config.java import settings_of
 from jmsbridge.config.java.files import read_file
 from jmsbridge.config.java.text import expanded, unresolved
+from jmsbridge.config.masking import is_secret
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.migrate.index import Index, JavaClass, Unit
 from jmsbridge.migrate.syntax import TYPES, text, value_of
 
 __all__ = ["Configuration", "Texts"]
 
+_PLACEHOLDER = re.compile(r"\$\{([^}:]*)")
 _DEPTH = 20  # of constants that are made of constants
 
 
@@ -57,11 +60,13 @@ class Texts:
 
     def of(self, node: Node | None) -> str | None:
         """The text of an expression of literals and constants, its placeholders replaced where they have a value; None
-        for anything else.
+        for anything else, and for what names a secret.
         """
         found = self._value(node, self._unit, _DEPTH)
         if found is None or "${" not in found:
             return found
+        if any(is_secret(name) for name in _PLACEHOLDER.findall(found)):
+            return None
         filled = expanded(found, self._settings, ":", lambda *said: None)
         return found if unresolved(filled) else filled
 

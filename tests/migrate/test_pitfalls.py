@@ -1,0 +1,84 @@
+"""What a reader of Java sources could miss, claim wrongly or give away (issue 19)."""
+
+from pathlib import Path
+
+from jmsbridge.migrate import Project, document, read_project
+from jmsbridge.migrate.skeletons import skeletons
+
+SPRING = "org.springframework.jms"
+
+
+def _read(folder: Path, code: str, name: str = "src/main/java/shop/Sample.java") -> Project:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code, encoding="utf-8")
+    return read_project(folder)
+
+
+def _python(project: Project) -> str:
+    return "\n".join(skeletons(project).values())
+
+
+def test_packages_may_be_called_like_folders_of_builds(tmp_path: Path) -> None:
+    code = f'import {SPRING}.core.*;\nclass Sample {{ void f(JmsTemplate t) {{ t.convertAndSend("a", 1); }} }}'
+    _read(tmp_path, code, "src/main/java/adapter/out/Sample.java")
+    assert _read(tmp_path, code, "target/generated/Sample.java").files == 1
+
+
+def test_secrets_of_annotations_are_not_shown(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        "import jakarta.jms.*;\nimport jakarta.ejb.*;\n"
+        '@JMSConnectionFactoryDefinition(name = "f", password = "HIDDEN", properties = {"keyPassword=HIDDEN", "x=1"})\n'
+        '@MessageDriven(activationConfig = { @ActivationConfigProperty(propertyName = "password", '
+        'propertyValue = "HIDDEN"), @ActivationConfigProperty(propertyName = "destination", propertyValue = "a") })\n'
+        "class Sample implements MessageListener { public void onMessage(Message m) {} }",
+    )
+    told = str(document(found, "embedded")) + _python(found)
+    assert "HIDDEN" not in told
+    assert "password = ***" in told
+    assert "x=1" in told
+
+
+def test_a_placeholder_that_names_a_secret_has_no_value(tmp_path: Path) -> None:
+    (tmp_path / "src/main/resources").mkdir(parents=True)
+    (tmp_path / "src/main/resources/application.properties").write_text("shop.password=HIDDEN\nshop.queue=orders\n")
+    found = _read(
+        tmp_path,
+        f"import {SPRING}.core.*;\nclass Sample {{ "
+        '@Value("${shop.password}") String secret; @Value("${shop.queue}") String queue;\n'
+        "void f(JmsTemplate t) { t.convertAndSend(secret, 1); t.convertAndSend(queue, 1); "
+        't.convertAndSend("${shop.token:HIDDEN}", 1); } }',
+    )
+    assert [where for job in found.jobs for _, where, _ in job.sends] == [None, "orders", None]
+    assert "HIDDEN" not in _python(found)
+
+
+def test_a_payload_is_no_destination(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f"import {SPRING}.core.*;\nclass Sample {{ void f(JmsTemplate t, MessagePostProcessor p) {{ "
+        't.convertAndSend("text", m -> m); t.convertAndSend("text", p); t.convertAndSend("a", "text", p); } }',
+    )
+    assert [where for job in found.jobs for _, where, _ in job.sends] == [None, None, "a"]
+
+
+def test_annotations_may_be_written_in_full(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f'class Sample {{ @{SPRING}.annotation.JmsListener(destination = "a") void on(String text) {{}} }}',
+    )
+    assert "@app.listener('a')" in _python(found)
+
+
+def test_classes_that_only_sound_like_messaging_are_none(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        "import java.util.*;\nimport java.util.concurrent.*;\nimport org.apache.activemq.*;\n"
+        "import org.apache.activemq.broker.Connection;\n"
+        "class Sample { static class HttpConnectionFactory {} Object a = new HttpConnectionFactory(); "
+        "Object b = new PriorityQueue<String>(); Object c = new LinkedBlockingQueue<String>();\n"
+        "void f(HttpSession s, Connection c) { s.close(); c.start(); }\n"
+        'Object d = new ActiveMQConnectionFactory("x"); }',
+    )
+    assert [each.java for each in found.findings] == ["new ActiveMQConnectionFactory(…)"]
