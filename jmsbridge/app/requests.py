@@ -62,8 +62,12 @@ class Requests:
         self._late: list[Waiting] = []
         self._expiring = SerialExecutor("jmsbridge-requests", self._fail_late)
         session = connection.create_session(session_mode=DUPS_OK_ACKNOWLEDGE)
-        self.reply_to: TemporaryQueue = session.create_temporary_queue()
-        session.create_consumer(self.reply_to).message_listener = self._arrived
+        try:
+            self.reply_to: TemporaryQueue = session.create_temporary_queue()
+            session.create_consumer(self.reply_to).message_listener = self._arrived
+        except BaseException:
+            session.close()
+            raise
         self._session = session
         connection.start()
 

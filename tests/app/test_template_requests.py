@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import jmsbridge
-from jmsbridge import IllegalState, Message, Queue, Template, TextMessage
+from jmsbridge import IllegalState, JMSSecurity, Message, Queue, Session, Template, TextMessage
 from jmsbridge.app import App, JsonConverter
+from jmsbridge.errors import JMSSecurityException
 from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, eventually
 
@@ -178,3 +179,17 @@ def test_a_forked_child_leaves_the_requests_and_locks_of_its_parent(tmp_path_fac
             message = other.create_consumer(Queue("orders")).receive(timeout=5)
         assert isinstance(message, TextMessage)
         assert message.text == "child"
+
+
+def test_a_refused_reply_queue_leaves_no_session(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Session) -> None:
+        raise JMSSecurityException("no temporary queues")
+
+    monkeypatch.setattr(Session, "create_temporary_queue", refuse)
+    with Template(target) as template:
+        for _ in range(3):
+            with pytest.raises(JMSSecurity, match="no temporary queues"):
+                template.request("nobody", "q", timeout=1)
+        gc.collect()
+        open_sessions = [each for each in gc.get_objects() if isinstance(each, Session) and " open>" in repr(each)]
+        assert open_sessions == []

@@ -5,10 +5,11 @@ import os
 import sys
 import traceback
 from datetime import UTC, datetime
+from typing import Any
 
 from jmsbridge.cli.printing import json_text
 
-__all__ = ["JsonLines", "log_to_stderr"]
+__all__ = ["JsonLines", "log_early", "log_to_stderr"]
 
 
 class JsonLines(logging.Formatter):
@@ -34,8 +35,18 @@ def log_to_stderr(json_lines: bool) -> None:
     root = logging.getLogger()
     if root.handlers:
         return
+    root.addHandler(_handler(json_lines))
+    root.setLevel(logging.INFO)
+
+
+def log_early(json_lines: bool) -> None:
+    """Show what is logged before that, from WARNING on, in the same form, and let the application configure it."""
+    logging.lastResort = _handler(json_lines)
+    logging.lastResort.setLevel(logging.WARNING)
+
+
+def _handler(json_lines: bool) -> "logging.StreamHandler[Any]":
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if json_lines else text)
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
+    return handler

@@ -111,7 +111,7 @@ class Slot:
 
     def again(self) -> None:
         """Start another process, after a pause that grows unless the last one has lived long."""
-        self._pause = _PAUSE if time.monotonic() - self._begun > _HEALTHY else self._pause
+        self._pause = _PAUSE if self.age > _HEALTHY else self._pause
         pause = self._put_off()
         self.restarts += 1
         log.warning("worker %d ended with %d; restarted in %g s", self._order.number, self.code, pause)
@@ -121,10 +121,15 @@ class Slot:
         self.due = time.monotonic() + pause
         return pause
 
-    def stop(self) -> None:
-        """Ask the process to end, the second time to do so at once."""
+    @property
+    def age(self) -> float:
+        """Seconds since the process was started."""
+        return time.monotonic() - self._begun
+
+    def stop(self, *, again: bool) -> None:
+        """Ask the process to end, the second time to do so at once; only the first time without ``again``."""
         self.due = None
-        if self._process is not None:
+        if self._process is not None and (again or self._kill_at is None):
             self._process.send_signal(signal.SIGTERM)
             if self._kill_at is None:
                 grace = _GRACE if self.report is None else self.report.grace

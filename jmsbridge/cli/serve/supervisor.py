@@ -22,6 +22,7 @@ log = logging.getLogger("jmsbridge.run")
 
 _TICK = 0.5
 _SILENT = 30.0  # seconds without the report that comes every second, after which a process counts as stuck
+_LOADING = 120.0  # seconds for which the application's modules may be imported
 _WORST = ("stuck", "dead", "failed", "connecting", "reconnecting", "closed")
 
 
@@ -67,20 +68,21 @@ class Supervisor:
         if changed and not self._is_reloading:  # else they are ending already: a second signal would end them at once
             log.warning("a source file has changed: reloading")
             self._is_reloading = True
-            self._stop_all()
+            self._stop_all(again=False)
         if self._is_reloading and all(slot.pid is None for slot in self._slots):
             self._is_reloading = False
             for slot in self._slots:
                 slot.due = time.monotonic()
 
-    def _stop_all(self) -> None:
+    def _stop_all(self, *, again: bool) -> None:
         for slot in self._slots:
-            slot.stop()
+            slot.stop(again=again)
 
     def _handle(self, what: str, number: int) -> None:
         if what == "signal":
-            self._stopping = self._stopping or number
-            self._stop_all()
+            # the first one must not end at once what a reload has asked to end
+            self._stop_all(again=self._stopping != 0)
+            self._stopping, self._is_reloading = self._stopping or number, False
             return
         slot = self._slots[number]
         slot.end()
@@ -89,7 +91,7 @@ class Supervisor:
             return  # code 0: the application has asked to stop
         if code == USAGE:  # another attempt would end the same way
             if self._sources is None:
-                self._stop_all()
+                self._stop_all(again=False)
             return
         slot.again()
 
@@ -126,7 +128,8 @@ class Supervisor:
         """How the processes are doing."""
         processes = [_health_of(number, slot) for number, slot in enumerate(self._slots)]
         states = {process.state for process in processes}
-        return Health(state=next((state for state in _WORST if state in states), "connected"), processes=processes)
+        best = "connected" if "connected" in states else "closed"
+        return Health(state=next((state for state in _WORST if state in states), best), processes=processes)
 
     def line(self) -> str:
         """How they are doing, in one line."""
@@ -159,9 +162,9 @@ class Supervisor:
 def _health_of(number: int, slot: Slot) -> ProcessHealth:
     report = slot.reported
     if slot.pid is None:
-        state = "dead"
+        state = "ended" if slot.code == OK and slot.due is None else "dead"
     elif report is None:
-        state = "connecting"
+        state = "connecting" if slot.age < _LOADING else "stuck"
     else:
         is_stuck = report.status.is_stuck or time.monotonic() - slot.heard > _SILENT
         state = "stuck" if is_stuck else report.status.state

@@ -13,7 +13,7 @@ import msgspec
 
 from jmsbridge.app import App
 from jmsbridge.cli.running import ERROR, USAGE
-from jmsbridge.cli.serve.loglines import log_to_stderr
+from jmsbridge.cli.serve.loglines import log_early, log_to_stderr
 from jmsbridge.cli.serve.order import VARIABLE, Order, Report, module_and_attribute
 from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.errors import ConfigurationError
@@ -102,6 +102,7 @@ def main() -> None:
     logging.captureWarnings(True)
     warnings.simplefilter("default")
     order = msgspec.json.decode(os.environ.pop(VARIABLE), type=Order)
+    log_early(order.json_lines)
     sys.path.insert(0, os.getcwd())
     code = serve(order)
     for stream in (sys.stdout, sys.stderr):

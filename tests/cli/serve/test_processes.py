@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jmsbridge.cli.serve import processes
+from jmsbridge.cli.serve import processes, supervisor
 from jmsbridge.cli.serve.health import Health, HealthServer
 from jmsbridge.cli.serve.order import Order, module_and_attribute
 from jmsbridge.cli.serve.processes import Slot
@@ -41,7 +41,7 @@ def test_a_process_that_does_not_end_is_killed(
     slot.start()
     eventually(lambda: (tmp_path / "deaf").exists())
     assert slot.pid is not None
-    slot.stop()
+    slot.stop(again=False)
 
     def has_ended() -> bool:
         slot.check()
@@ -109,19 +109,19 @@ def test_a_process_that_reports_no_more_is_stuck(monkeypatch: pytest.MonkeyPatch
     """As one does whose listener keeps the interpreter to itself, in a regular expression for example."""
     (tmp_path / "shop.py").write_text(SERVING, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
-    supervisor = Supervisor([Order(app="shop:app", number=0, pipe=-1)], None)
-    supervisor._start_due()
-    pid = supervisor._slots[0].pid
+    served = Supervisor([Order(app="shop:app", number=0, pipe=-1)], None)
+    served._start_due()
+    pid = served._slots[0].pid
     assert pid is not None
     try:
-        eventually(lambda: supervisor.health().state == "connected", timeout=20)
+        eventually(lambda: served.health().state == "connected", timeout=20)
         os.kill(pid, signal.SIGSTOP)
         monkeypatch.setattr("jmsbridge.cli.serve.supervisor._SILENT", 2)
-        eventually(lambda: not supervisor.health().is_live)
+        eventually(lambda: not served.health().is_live)
         os.kill(pid, signal.SIGCONT)
-        eventually(lambda: supervisor.health().is_ready)
+        eventually(lambda: served.health().is_ready)
     finally:
-        supervisor._kill_all()
+        served._kill_all()
 
 
 COUNTING = """
@@ -141,18 +141,53 @@ def test_a_second_change_does_not_hurry_the_processes_that_end_for_the_first(
 ) -> None:
     (tmp_path / "shop.py").write_text(COUNTING, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
-    supervisor = Supervisor([Order(app="shop:app", number=0, pipe=-1)], Sources(tmp_path))
-    supervisor._start_due()
+    served = Supervisor([Order(app="shop:app", number=0, pipe=-1)], Sources(tmp_path))
+    served._start_due()
     try:
         eventually(lambda: (tmp_path / "serving").exists())
         for name in ("first.py", "second.py"):
             (tmp_path / name).write_text("", encoding="utf-8")
-            supervisor._look()
+            served._look()
             eventually(lambda: (tmp_path / "signals").exists())
         time.sleep(0.3)  # sleep: a second signal would have come by now
         assert (tmp_path / "signals").read_text(encoding="utf-8") == "x"
     finally:
-        supervisor._kill_all()
+        served._kill_all()
+
+
+def test_a_first_signal_does_not_hurry_the_processes_that_a_reload_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.py").write_text(COUNTING, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    served = Supervisor([Order(app="shop:app", number=0, pipe=-1)], Sources(tmp_path))
+    served._start_due()
+    signals = tmp_path / "signals"
+    try:
+        eventually(lambda: (tmp_path / "serving").exists())
+        (tmp_path / "first.py").write_text("", encoding="utf-8")
+        served._look()
+        eventually(signals.exists)
+        served._handle("signal", signal.SIGTERM)
+        time.sleep(0.3)  # sleep: a second signal would have come by now
+        assert signals.read_text(encoding="utf-8") == "x"
+        served._handle("signal", signal.SIGTERM)
+        eventually(lambda: signals.read_text(encoding="utf-8") == "xx")
+    finally:
+        served._kill_all()
+
+
+def test_a_process_that_imports_for_too_long_is_stuck(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("import time\ntime.sleep(1000)\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    one = Supervisor([Order(app="shop:app", number=0, pipe=-1)], None)
+    one._start_due()
+    try:
+        assert one.health().state == "connecting"
+        monkeypatch.setattr(supervisor, "_LOADING", 0.0)
+        assert one.health().state == "stuck"
+    finally:
+        one._kill_all()
 
 
 def test_a_client_that_says_nothing_does_not_keep_the_probes_waiting() -> None:

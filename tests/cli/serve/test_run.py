@@ -209,6 +209,28 @@ def test_an_application_may_end_itself(tmp_path: Path, runs: list[Run]) -> None:
     assert run.end(None) == 0
 
 
+def test_a_process_that_ended_itself_leaves_the_others_ready(tmp_path: Path, runs: list[Run]) -> None:
+    port = free_port()
+    run = Run(tmp_path, "--processes", "2", "--health-port", str(port))
+    runs.append(run)
+    eventually(lambda: sum("listening" in line for line in run.lines) == 2, 20)
+    run.send("leave")
+    eventually(lambda: "ended" in [each["state"] for each in health(port)[1]["processes"]])
+    eventually(lambda: health(port, "/ready")[0] == 200)
+    assert run.end() == 0
+
+
+def test_what_the_application_logs_while_it_is_imported_has_the_form_of_the_log(
+    tmp_path: Path, runs: list[Run]
+) -> None:
+    application = f"import logging\nlogging.getLogger('shop').warning('early')\n{APPLICATION}"
+    run = Run(tmp_path, application=application)
+    runs.append(run)
+    eventually(lambda: run.logged("listening"), 20)
+    assert run.end() == 0
+    assert next(json.loads(line)["message"] for line in run.lines) == "early"
+
+
 def test_reload_serves_the_changed_source(tmp_path: Path, runs: list[Run]) -> None:
     run = Run(tmp_path, "--reload")
     runs.append(run)
