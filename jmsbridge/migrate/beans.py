@@ -18,6 +18,7 @@ _SPRING = ("org.springframework.jms.", "org.springframework.messaging.")
 _JAKARTA = ("javax.", "jakarta.")
 _INJECTIONS = ("Inject", "Resource", "JMSConnectionFactory", "Autowired")
 _ASSIGNED = re.compile(r"([\w.-]+\s*=\s*)([^\",;&}\s][^\",;&}]*)")
+_LISTENERS = ("class_declaration", "record_declaration", "enum_declaration")
 _DEFINITIONS = ("JMSDestinationDefinition", "JMSConnectionFactoryDefinition")
 
 
@@ -27,6 +28,7 @@ class Beans:
     def __init__(self, index: Index, unit: Unit, texts: Texts) -> None:
         self._index = index
         self._unit = unit
+        self._texts = texts
         self._text = texts.of
         self._in_full = {
             "".join(text(each.child_by_field_name("name")).split())
@@ -41,7 +43,7 @@ class Beans:
         for node in walk(self._unit.root):
             if node.type == "method_declaration":
                 self._listener_method(node)
-            elif node.type == "class_declaration":
+            elif node.type in _LISTENERS:
                 self._bean(node)
             elif node.type == "field_declaration":
                 self._injection(node)
@@ -79,7 +81,8 @@ class Beans:
         if send_to is not None:
             settings["send_to"] = send_to
         destination = self._text(values.get("destination"))
-        if destination is not None and "subscription" in settings:
+        is_topic = "subscription" in settings or ("containerFactory" not in values and self._texts.sends_to_topics)
+        if destination is not None and is_topic:
             destination = f"topic:{destination}"
         made = self._made(node, destination, settings)
         made.returns = text(node.child_by_field_name("type")) or "void"
@@ -94,13 +97,16 @@ class Beans:
         name = text(node.child_by_field_name("name"))
         called = None
         if header is not None:
-            called = self._text(header.get("value") or header.get("name")) or name
+            given = header.get("value") or header.get("name")
+            called = name if given is None else self._text(given)
+            if called is None:  # such as JmsHeaders.MESSAGE_ID, which is in the message
+                return name, "Message", None
         # All headers together are those of the message.
         return name, "Message" if "Headers" in marks else text(node.child_by_field_name("type")), called
 
     def _made(self, method: Node, destination: str | None, settings: dict[str, object]) -> Job:
         owner = method.parent
-        while owner is not None and owner.type != "class_declaration":
+        while owner is not None and owner.type not in _LISTENERS:
             owner = owner.parent
         name = text(owner.child_by_field_name("name")) if owner is not None else ""
         called = text(method.child_by_field_name("name"))
@@ -243,7 +249,9 @@ def _concurrency(given: str | None) -> object:
 
 
 def _on_message(node: Node) -> Node | None:
-    methods = children(node.child_by_field_name("body"), "method_declaration")
+    body = node.child_by_field_name("body")
+    inside = [body, *children(body, "enum_body_declarations")]
+    methods = [each for part in inside for each in children(part, "method_declaration")]
     return next((each for each in methods if text(each.child_by_field_name("name")) == "onMessage"), None)
 
 

@@ -356,6 +356,8 @@ class Calls:
         if method.name in _SENDS and self._sender is not None:
             asks = method.name in ("sendAndReceive", "convertSendAndReceive")
             target = self._target(node, method, arguments)
+            if target is not None and method.takes is None and self._texts.sends_to_topics:
+                target = f"topic:{target.removeprefix('topic:')}"
             self._sender.sends.append((line(name), target, "request" if asks else "send"))
         if method.name == "setMessageListener":
             self._listener(node.child_by_field_name("object"), line(name), arguments[0])

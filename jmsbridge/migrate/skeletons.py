@@ -58,6 +58,7 @@ class _Module:
     def __init__(self, project: Project, file: str, jobs: list[Job]) -> None:
         self._project = project
         self._file = file
+        self._unit = next((each.unit for (path, _), each in project.index.of_node.items() if path == file), None)
         self._jobs = sorted(jobs, key=lambda job: (job.line, job.kind))
         self._names = set(_TAKEN)
         self._imports: dict[str, set[str]] = {}
@@ -139,13 +140,16 @@ class _Module:
         """The name of a dataclass for a class of the project; empty if it has nothing that JSON would carry."""
         if name in self._classes:
             return name
-        classes = self._project.index.classes.get(name, [])
-        fields = list(_fields(classes[0])) if classes else []
+        index, unit = self._project.index, self._unit
+        found = None if unit is None else index.project_class(f"project:{name}", unit)
+        if unit is None or found is None:
+            return ""
+        family = [each for each in index.lineage(f"project:{name}", unit) if isinstance(each, JavaClass)]
+        fields = list({field: kind for each in reversed(family) for field, kind in _fields(each)}.items())
         if not fields or not _fits(name) or not all(_fits(each) for each, _ in fields) or name in self._names:
             return ""
         self._names.add(name)
         self._need("dataclasses", "dataclass")
-        found = classes[0]
         lines = [f"    {each}: {_TYPES.get(kind) or self._need('typing', 'Any')}" for each, kind in fields]
         where = f"{_one_line(found.unit.path)}:{line_of_name(found.node)}"
         self._classes[name] = "\n".join(["@dataclass", f"class {name}:  # {where}", *lines])

@@ -131,11 +131,17 @@ def value_of(node: Node | None, constant: Callable[[Node], str | None]) -> str |
     return None
 
 
-_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\'": "'", "\\\\": "\\"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "s": " "}
 
 
 def _piece(node: Node) -> str:
-    return _ESCAPES.get(text(node), text(node)) if node.type == "escape_sequence" else text(node)
+    found = text(node)
+    if node.type != "escape_sequence":
+        return found
+    rest = found[1:].lstrip("u") if found.startswith("\\u") else found[1:]
+    if found.startswith("\\u"):
+        return chr(int(rest, 16))
+    return chr(int(rest, 8)) if rest.isdigit() else _ESCAPES.get(rest, rest)
 
 
 def _block(found: str) -> str:

@@ -34,7 +34,8 @@ class Configuration:
         parts = Path(path).parent.parts
         found: dict[str, str] = {}
         for folder in sorted(self._of, key=lambda each: _common(each, parts)):
-            found |= self._of[folder]
+            if "test" not in folder or "test" in parts:
+                found |= self._of[folder]
         return found
 
 
@@ -57,6 +58,12 @@ class Texts:
         self._index = index
         self._unit = unit
         self._settings = settings
+
+    @property
+    def sends_to_topics(self) -> bool:
+        """Whether Spring Boot is told that names are those of topics."""
+        folded = {name.replace("-", "").lower(): value for name, value in self._settings.items()}
+        return folded.get("spring.jms.pubsubdomain", "").strip().lower() == "true"
 
     def of(self, node: Node | None) -> str | None:
         """The text of an expression of literals and constants, its placeholders replaced where they have a value; None

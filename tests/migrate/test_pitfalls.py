@@ -82,3 +82,63 @@ def test_classes_that_only_sound_like_messaging_are_none(tmp_path: Path) -> None
         'Object d = new ActiveMQConnectionFactory("x"); }',
     )
     assert [each.java for each in found.findings] == ["new ActiveMQConnectionFactory(…)"]
+
+
+def test_an_object_is_that_of_its_package_with_the_fields_of_its_parents(tmp_path: Path) -> None:
+    for package, body in (("other", "String wrong;"), ("shop", "int number;")):
+        code = f"package {package};\npublic class Order extends Base {{ {body} }}\nclass Base {{ protected long id; }}"
+        _read(tmp_path, code, f"src/main/java/{package}/Order.java")
+    found = _read(
+        tmp_path,
+        f"package shop;\nimport {SPRING}.annotation.*;\n"
+        'class Sample { @JmsListener(destination = "a") void on(Order order) {} }',
+    )
+    text = _python(found)
+    assert "    id: int\n    number: int\n" in text
+    assert "wrong" not in text
+
+
+def test_headers_of_spring_are_in_the_message(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f"import {SPRING}.annotation.*;\nclass Sample {{ "
+        '@JmsListener(destination = "a") void on(String text, @Header(JmsHeaders.MESSAGE_ID) String messageId, '
+        "@Header String tenant) {} }",
+    )
+    text = _python(found)
+    assert "message_id: Message" in text
+    assert "Property('tenant')" in text
+
+
+def test_spring_is_told_that_names_are_those_of_topics(tmp_path: Path) -> None:
+    (tmp_path / "src/main/resources").mkdir(parents=True)
+    (tmp_path / "src/test/resources").mkdir(parents=True)
+    (tmp_path / "src/main/resources/application.yml").write_text("spring.jms.pub-sub-domain: true\nq: news\n")
+    (tmp_path / "src/test/resources/application.yml").write_text("q: tested\n")
+    found = _read(
+        tmp_path,
+        f"import {SPRING}.annotation.*;\nimport {SPRING}.core.*;\nclass Sample {{ "
+        '@JmsListener(destination = "${q}") void on(String text) {}\n'
+        'void f(JmsTemplate t) { t.convertAndSend("other", 1); } }',
+    )
+    text = _python(found)
+    assert "@app.listener('topic:news')" in text
+    assert "template.send('topic:other', value)" in text
+
+
+def test_records_and_enums_may_listen(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        "import jakarta.jms.*;\nrecord One(int x) implements MessageListener { public void onMessage(Message m) {} }\n"
+        "enum Two implements MessageListener { A; public void onMessage(Message m) {} }",
+    )
+    assert [job.owner for job in found.jobs] == ["One", "Two"]
+
+
+def test_escapes_of_java(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f"import {SPRING}.core.*;\nclass Sample {{ void f(JmsTemplate t) {{ "
+        't.convertAndSend("\\u006frd\\145rs\\t\\"", 1); } }',
+    )
+    assert [where for _, where, _ in found.jobs[0].sends] == ['orders\t"']
