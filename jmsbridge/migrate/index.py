@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from jmsbridge.migrate.names import Names
-from jmsbridge.migrate.syntax import TYPES, children, simple, text, walk
+from jmsbridge.migrate.syntax import TYPES, children, line_of_name, simple, text, walk
 
 __all__ = ["Index", "JavaClass", "JavaMethod", "Unit", "bounds_of", "declared"]
 
@@ -51,6 +51,8 @@ class Index:
     def __init__(self, units: list[Unit]) -> None:
         self.classes: dict[str, list[JavaClass]] = {}
         self.of_node: dict[tuple[str, int], JavaClass] = {}
+        self.too_deep: list[tuple[str, int]] = []
+        """Files and lines of classes that are nested too deeply to be read as a whole."""
         for unit in units:
             unit.names.own = frozenset(text(each.child_by_field_name("name")) for each in _declarations(unit.root))
         packages: dict[str, set[str]] = {}
@@ -61,7 +63,10 @@ class Index:
             for declaration in _declarations(unit.root):
                 self._add(declaration, unit)
         for found in self.of_node.values():
-            self._fill(found)
+            try:
+                self._fill(found)
+            except RecursionError:
+                self.too_deep.append((found.unit.path, line_of_name(found.node)))
 
     def _add(self, node: Node, unit: Unit) -> None:
         above = node.parent

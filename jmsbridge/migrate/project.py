@@ -59,6 +59,8 @@ def read_project(path: Path) -> Project:
     if not project.files:
         raise ConfigurationError(f"{str(path)!r} has no Java file")
     project.index = Index(units)
+    for file, number in project.index.too_deep:
+        project.problems.append(Problem(file, number, "a declaration in this class is nested too deeply"))
     configuration = Configuration(project.root, project.configuration)
     listeners: list[tuple[str, Consumed]] = []
     for unit in units:

@@ -2,6 +2,7 @@
 
 import keyword
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -45,6 +46,8 @@ def skeletons(project: Project) -> dict[str, str]:
     found: dict[str, str] = {}
     for (file, owner), jobs in grouped.items():
         name = _python_name(owner or PurePosixPath(file).stem)
+        if name in sys.stdlib_module_names or name in ("jmsbridge", "pydantic", "msgspec"):
+            name += "_"  # in its folder it would hide the module of that name
         number = 1
         while f"{name}{'' if number == 1 else f'_{number}'}.py" in found:
             number += 1

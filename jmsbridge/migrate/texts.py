@@ -17,6 +17,7 @@ from jmsbridge.migrate.syntax import TYPES, text, value_of
 __all__ = ["Configuration", "Texts"]
 
 _PLACEHOLDER = re.compile(r"\$\{([^}:]*)")
+_LONGEST = 10_000  # characters: no name is as long
 _DEPTH = 20  # of constants that are made of constants
 
 
@@ -58,6 +59,7 @@ class Texts:
         self._index = index
         self._unit = unit
         self._settings = settings
+        self._constants: dict[tuple[str, int], str | None] = {}
 
     @property
     def sends_to_topics(self) -> bool:
@@ -75,7 +77,7 @@ class Texts:
         if any(is_secret(name) for name in _PLACEHOLDER.findall(found)):
             return None
         filled = expanded(found, self._settings, ":", lambda *said: None)
-        return found if unresolved(filled) else filled
+        return found if unresolved(filled) or "${" in filled or len(filled) > _LONGEST else filled
 
     def _value(self, node: Node | None, unit: Unit, depth: int) -> str | None:
         return value_of(node, lambda name: self._constant(name, unit, depth - 1)) if depth else None
@@ -85,8 +87,17 @@ class Texts:
         for owner in self._owners(node, name, unit):
             for each in self._index.lineage(f"project:{owner}", unit):
                 if isinstance(each, JavaClass) and name in each.constants:
-                    return self._value(each.constants[name], each.unit, depth)
+                    return self._kept(each.constants[name], each.unit, depth)
         return None
+
+    def _kept(self, value: Node, unit: Unit, depth: int) -> str | None:
+        """The text of a constant, found once: each of many may be made of two others."""
+        key = (unit.path, value.start_byte)
+        if key not in self._constants:
+            self._constants[key] = None  # while it is looked for: one that is made of itself has none
+            found = self._value(value, unit, depth)
+            self._constants[key] = found if found is None or len(found) <= _LONGEST else None
+        return self._constants[key]
 
     def _owners(self, node: Node, name: str, unit: Unit) -> Iterator[str]:
         """The classes that may have this constant, nearest first, by simple name."""

@@ -142,3 +142,29 @@ def test_escapes_of_java(tmp_path: Path) -> None:
         't.convertAndSend("\\u006frd\\145rs\\t\\"", 1); } }',
     )
     assert [where for _, where, _ in found.jobs[0].sends] == ['orders\t"']
+
+
+def test_modules_hide_none_of_python(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f'import {SPRING}.annotation.*;\nclass Queue {{ @JmsListener(destination = "a") void on(String text) {{}} }}',
+    )
+    assert list(skeletons(found)) == ["queue_.py"]
+
+
+def test_deep_nesting_in_one_file_is_a_problem_of_that_file(tmp_path: Path) -> None:
+    deep = "List<" * 3000 + "Session" + ">" * 3000
+    _read(tmp_path, f"import jakarta.jms.*;\nclass Deep {{ {deep} field; }}", "src/main/java/shop/Deep.java")
+    found = _read(tmp_path, "import jakarta.jms.*;\nclass Sample { void f(Session s) { s.commit(); } }")
+    assert [each.java for each in found.findings] == ["Session.commit()"]
+    assert {each.file for each in found.problems} == {"src/main/java/shop/Deep.java"}
+
+
+def test_constants_of_constants_take_no_time(tmp_path: Path) -> None:
+    rows = "".join(f"static final String A{n} = A{n + 1} + A{n + 1};\n" for n in range(30))
+    found = _read(
+        tmp_path,
+        f'import {SPRING}.core.*;\nclass Sample {{ {rows} static final String A30 = "x";\n'
+        "void f(JmsTemplate t) { t.convertAndSend(A0, 1); t.convertAndSend(A28, 1); } }",
+    )
+    assert [where for _, where, _ in found.jobs[0].sends] == [None, "xxxx"]
