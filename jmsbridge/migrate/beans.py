@@ -245,7 +245,9 @@ def _concurrency(given: str | None) -> object:
         return None
     if not dash:
         return int(least) if int(least) > 0 else None
-    return (int(least), int(most)) if 0 < int(least) < int(most) else None
+    if not 0 < int(least) <= int(most):
+        return None
+    return int(least) if int(least) == int(most) else (int(least), int(most))
 
 
 def _on_message(node: Node) -> Node | None:

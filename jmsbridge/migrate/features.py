@@ -47,6 +47,7 @@ _ALWAYS: dict[str, tuple[str, ...]] = {
     "setSubscriptionDurable": ("durable",),
     "setSubscriptionShared": ("shared",),
 }
+_SWITCHES = {"setClientID", "setClientId", "setSubscriptionDurable", "setSubscriptionShared"}
 _BY_PROPERTY = {
     "JMSXGroupID": "message_groups",
     "JMSXDeliveryCount": "delivery_count",
@@ -80,7 +81,8 @@ def needs(method: Method, given: _Given, first: str | None) -> tuple[str, ...]:
     """The features that a call needs; ``given`` has its arguments with their types, empty where unknown, and ``first``
     the text of the first one, None if it is none or unknown.
     """
-    found = dict.fromkeys((*_ALWAYS.get(method.name, ()), *_property(method, given, first)))
+    is_off = method.name in _SWITCHES and text(given[0][0] if given else None) in ("false", "null")
+    found = dict.fromkeys((*(() if is_off else _ALWAYS.get(method.name, ())), *_property(method, given, first)))
     for rule in (_transaction, _selector, _settings):
         found |= dict.fromkeys(rule(method, given))
     return tuple(found)
@@ -137,7 +139,8 @@ def _settings(method: Method, given: _Given) -> Iterator[str]:
     if method.takes is None or "ms" not in method.takes or method.name not in ("send", "publish"):
         return
     place = method.takes.index("ms")
-    if not text(given[place - 1][0]).endswith("DEFAULT_PRIORITY"):
+    priority = text(given[place - 1][0])
+    if priority != "4" and not priority.endswith("DEFAULT_PRIORITY"):
         yield "priority"
     if text(given[place][0]) not in ("0", "0L") and not text(given[place][0]).endswith("DEFAULT_TIME_TO_LIVE"):
         yield "expiry"

@@ -85,11 +85,13 @@ def _sources(root: Path, project: Project) -> Iterator[Path]:
         folders[:] = sorted(each for each in folders if not each.startswith(".") and each not in left_out)
         for name in sorted(files):
             found = Path(folder, name)
+            if found.is_symlink() or not found.is_file():
+                continue
             if name in _CONFIGURATION:
                 project.configuration.append(found)
             elif name in BUILDS:
                 _read_build(found, project)
-            elif name.endswith(".java") and found.is_file() and not found.is_symlink():
+            elif name.endswith(".java"):
                 yield found
 
 

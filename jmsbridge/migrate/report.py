@@ -1,5 +1,6 @@
 """The report as a document: what is used and where, what it is in Python, and what a backend does about it."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def _libraries(project: Project) -> Iterator[dict[str, Any]]:
 def _profile(path: Path, root: Path) -> dict[str, Any]:
     """The profile that a file of Java configuration becomes, as TOML, or why it becomes none."""
     shown = path.relative_to(root).as_posix()
-    found = {"file": shown, "command": f"jmsbridge import {shown}"}
+    found = {"file": shown, "command": f"jmsbridge import {shlex.quote(str(path))}"}
     try:
         text, kind, name = read_file(path)
         return found | {"profile": profile_text(name, import_text(text, kind, name=name).profile)}

@@ -27,6 +27,7 @@ _TYPES = {
     **dict.fromkeys(("double", "float", "Double", "Float"), "float"),
     **dict.fromkeys(_NUMBERS, "int"),
 }
+_WHOLE = frozenset({"Session", *INTERFACES})
 _IN_PROPERTIES = ("str", "int", "float", "bool")
 _UNKNOWN = "DESTINATION"
 _TAKEN = frozenset(
@@ -108,12 +109,17 @@ class _Module:
         why = "" if job.destination else "  # the sources do not say which destination"
         yield f"@app.listener({job.destination or _UNKNOWN!r}{settings}){why}"
         taken: set[str] = set()
+        has_body = False  # a further parameter without annotation gets the message
         parameters = []
         for name, kind, header in job.takes or [("message", "Message", None)]:
             called = _python_name(name)
-            if called not in taken:
-                taken.add(called)
-                parameters.append(f"{called}: {self._parameter(kind, header)}")
+            if called in taken:
+                continue
+            taken.add(called)
+            annotation = self._parameter(kind, header)
+            if header is None and annotation not in _WHOLE:
+                annotation, has_body = self._need("jmsbridge", "Message") if has_body else annotation, True
+            parameters.append(f"{called}: {annotation}")
         returns = self._type(job.returns) or self._need("typing", "Any")
         place = _place(job)
         yield f"def {self._free(_python_name(job.method))}({', '.join(parameters)}) -> {returns}:  # {place}"

@@ -42,7 +42,9 @@ def test_problems_and_configuration_are_told(tmp_path: Path) -> None:
     result = _run(tmp_path)
     assert result.exit_code == 0
     assert "warning: Half.java:10: is not Java here" in result.stderr
-    assert "`jmsbridge import jndi.properties`, which makes a profile of it" in " ".join(result.stderr.split())
+    assert f"`jmsbridge import {tmp_path}/jndi.properties`, which makes a profile of it" in " ".join(
+        result.stderr.split()
+    )
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert [line[1::2] for line in lines if line[0] == "library"] == [
         ["qpid-jms-client", "pom.xml:2"],

@@ -1,5 +1,6 @@
 """What a reader of Java sources could miss, claim wrongly or give away (issue 19)."""
 
+import os
 from pathlib import Path
 
 from jmsbridge.migrate import Project, document, read_project
@@ -168,3 +169,34 @@ def test_constants_of_constants_take_no_time(tmp_path: Path) -> None:
         "void f(JmsTemplate t) { t.convertAndSend(A0, 1); t.convertAndSend(A28, 1); } }",
     )
     assert [where for _, where, _ in found.jobs[0].sends] == [None, "xxxx"]
+
+
+def test_what_is_switched_off_needs_no_feature(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f"import jakarta.jms.*;\nimport {SPRING}.listener.*;\nclass Sample {{ "
+        "void f(MessageProducer p, Message m, DefaultMessageListenerContainer c) { p.send(m, 1, 4, 0); "
+        "c.setSubscriptionDurable(false); c.setSubscriptionShared(true); } }",
+    )
+    needed = {name for each in found.findings for name in each.features}
+    assert not needed & {"priority", "durable"}
+    assert "shared" in needed
+
+
+def test_only_one_parameter_is_the_body(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f"import {SPRING}.annotation.*;\nclass Sample {{ "
+        '@JmsListener(destination = "a", concurrency = "5-5") void on(int number, String text, Session session) {} }',
+    )
+    text = _python(found)
+    assert "@app.listener('a', concurrency=5)" in text
+    assert "def on(number: int, text: Message, session: Session) -> None" in text
+
+
+def test_only_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pom.xml")
+    os.mkfifo(tmp_path / "application.properties")
+    (tmp_path / "jndi.properties").symlink_to("/etc/passwd")
+    found = _read(tmp_path, "class Sample {}")
+    assert (found.files, found.configuration, found.libraries) == (1, [], [])
