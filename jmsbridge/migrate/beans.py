@@ -76,7 +76,8 @@ class Beans:
         if concurrency is not None:
             settings["concurrency"] = concurrency
         for name in ("selector", "subscription"):
-            if (value := self._text(values.get(name))) is not None:
+            value = self._text(values.get(name))
+            if value and "${" not in value:
                 settings[name] = value
         if send_to is not None:
             settings["send_to"] = send_to
@@ -85,6 +86,11 @@ class Beans:
         if destination is not None and is_topic:
             destination = f"topic:{destination}"
         made = self._made(node, destination, settings)
+        made.remarks = [
+            f"{name} = {_shown(name, ' '.join(text(values[name]).split()))}"
+            for name in ("selector", "subscription", "concurrency")
+            if name in values and name not in settings and self._text(values[name]) != ""
+        ]
         made.returns = text(node.child_by_field_name("type")) or "void"
         made.takes = [
             self._parameter(each) for each in children(node.child_by_field_name("parameters"), "formal_parameter")
@@ -148,7 +154,7 @@ class Beans:
             config.get("destinationLookup") or config.get("destination") or self._text(values.get("mappedName"))
         )
         settings: dict[str, object] = {}
-        if "messageSelector" in config:
+        if config.get("messageSelector"):
             settings["selector"] = config["messageSelector"]
         if destination is not None and config.get("destinationType", "").endswith("Topic"):
             destination = f"topic:{destination}"

@@ -36,7 +36,8 @@ class Job:
 
     ``destination`` is as the command line writes it, None where the sources do not say it. ``settings`` are arguments
     of ``App.listener``; ``takes`` has the parameters of the Java method, each with its type and, for a header, the name
-    of the property. ``sends`` has the line of each send, where it goes, and whether it waits for a reply.
+    of the property; ``remarks`` are settings that the sources do not say.
+    ``sends`` has the line of each send, where it goes, and whether it waits for a reply.
     """
 
     kind: Literal["listener", "sender"]
@@ -48,4 +49,5 @@ class Job:
     settings: dict[str, object] = field(default_factory=dict)
     takes: list[tuple[str, str, str | None]] = field(default_factory=list)
     returns: str = "void"
+    remarks: list[str] = field(default_factory=list)
     sends: list[tuple[int, str | None, Literal["send", "request"]]] = field(default_factory=list)

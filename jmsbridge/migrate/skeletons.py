@@ -106,6 +106,8 @@ class _Module:
 
     def _listener(self, job: Job) -> Iterator[str]:
         settings = "".join(f", {name}={value!r}" for name, value in job.settings.items())
+        for remark in job.remarks:
+            yield f"# {_one_line(remark)}: the sources do not say what that is"
         why = "" if job.destination else "  # the sources do not say which destination"
         yield f"@app.listener({job.destination or _UNKNOWN!r}{settings}){why}"
         taken: set[str] = set()

@@ -200,3 +200,15 @@ def test_only_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "jndi.properties").symlink_to("/etc/passwd")
     found = _read(tmp_path, "class Sample {}")
     assert (found.files, found.configuration, found.libraries) == (1, [], [])
+
+
+def test_settings_that_the_sources_do_not_say_are_remarks(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        f"import {SPRING}.annotation.*;\nclass Sample {{ "
+        '@JmsListener(destination = "a", selector = "${s}", concurrency = "${n}", subscription = "") '
+        "void on(String text) {} }",
+    )
+    text = _python(found)
+    assert "# selector = ?${s}?: the sources do not say what that is\n# concurrency" in text
+    assert "@app.listener('a')\n" in text

@@ -149,9 +149,8 @@ def documents(text: str) -> list[dict[str, str]]:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where is not None else ""
-        raise ConfigurationError(
-            f"the file is not valid YAML{line}: {getattr(error, 'problem', '')}".strip(": ")
-        ) from None
+        problem = str(getattr(error, "problem", "") or "").partition("'")[0]  # what is quoted may be a secret
+        raise ConfigurationError(f"the file is not valid YAML{line}: {problem}".strip(": ")) from None
     flat = []
     for document in loaded:
         if document is not None and not isinstance(document, dict):
