@@ -111,7 +111,7 @@ class Beans:
         return name, "Message" if "Headers" in marks else text(node.child_by_field_name("type")), called
 
     def _made(self, method: Node, destination: str | None, settings: dict[str, object]) -> Job:
-        owner = method.parent
+        owner = method if method.type in _LISTENERS else method.parent
         while owner is not None and owner.type not in _LISTENERS:
             owner = owner.parent
         name = text(owner.child_by_field_name("name")) if owner is not None else ""
@@ -126,11 +126,16 @@ class Beans:
             if name in _DEFINITIONS and self._is(name, _JAKARTA):
                 self._definition(node, name, given)
         found = self._index.of_node.get((self._unit.path, node.start_byte))
-        method = _on_message(node)
-        if found is None or method is None or not self._listens(found):
-            return
         driven = values.get("MessageDriven") if self._is("MessageDriven", _JAKARTA) else None
-        job = self._driven(node, method, driven or {})
+        if found is None or not self._listens(found) or (driven is None and _is_abstract(node)):
+            return
+        method = _on_message(node)
+        if method is None and driven is None:  # a class that inherits it may be anything
+            return
+        job = self._driven(node, node if method is None else method, driven or {})
+        manages_itself = "BEAN" in " ".join(map(text, values.get("TransactionManagement", {}).values()))
+        if manages_itself:
+            job.settings.pop("transacted", None)
         self.jobs.append(job)
         java = (
             f"@MessageDriven({', '.join(f'{k}={_shown(k, v)}' for k, v in self._config(driven).items())})"
@@ -139,7 +144,7 @@ class Beans:
         )
         java = java or f"class {found.name} implements MessageListener"
         features = _listener_features(job)
-        if driven is not None:
+        if driven is not None and not manages_itself:
             features = (*features, "transactions", "send_transactions")
         where = node if driven is None else node.child_by_field_name("name") or node
         self._found(where, "class" if driven is None else "annotation", java, _decorator(job), features)
@@ -161,9 +166,12 @@ class Beans:
             if config.get("subscriptionDurability", "").lower() == "durable":
                 settings["subscription"] = config.get("subscriptionName") or text(node.child_by_field_name("name"))
                 settings["shared"] = False
+        elif config.get("maxSession", "").isdigit() and int(config["maxSession"]) > 1:
+            settings["concurrency"] = int(config["maxSession"])
         if values:
             settings["transacted"] = True  # the container's default
         job = self._made(method, destination, settings)
+        job.method = "onMessage"
         job.takes = [("message", "Message", None)]
         return job
 
@@ -254,6 +262,10 @@ def _concurrency(given: str | None) -> object:
     if not 0 < int(least) <= int(most):
         return None
     return int(least) if int(least) == int(most) else (int(least), int(most))
+
+
+def _is_abstract(node: Node) -> bool:
+    return any(part.type == "abstract" for holder in children(node, "modifiers") for part in holder.children)
 
 
 def _on_message(node: Node) -> Node | None:

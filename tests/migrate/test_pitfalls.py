@@ -212,3 +212,18 @@ def test_settings_that_the_sources_do_not_say_are_remarks(tmp_path: Path) -> Non
     text = _python(found)
     assert "# selector = ?${s}?: the sources do not say what that is\n# concurrency" in text
     assert "@app.listener('a')\n" in text
+
+
+def test_a_bean_may_inherit_its_method(tmp_path: Path) -> None:
+    found = _read(
+        tmp_path,
+        "import jakarta.jms.*;\nimport jakarta.ejb.*;\n"
+        "abstract class Base implements MessageListener { public void onMessage(Message m) {} }\n"
+        "@TransactionManagement(TransactionManagementType.BEAN)\n"
+        '@MessageDriven(activationConfig = { @ActivationConfigProperty(propertyName = "destination", '
+        'propertyValue = "a"), @ActivationConfigProperty(propertyName = "maxSession", propertyValue = "5") })\n'
+        "class Bean extends Base {}",
+    )
+    (job,) = found.jobs
+    assert (job.owner, job.method, job.destination, job.settings) == ("Bean", "onMessage", "a", {"concurrency": 5})
+    assert [each.features for each in found.findings] == [()]
