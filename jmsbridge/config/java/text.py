@@ -9,6 +9,8 @@ from datetime import timedelta
 
 import msgspec
 
+from jmsbridge.config.masking import is_secret
+
 __all__ = [
     "AT_RUN_TIME",
     "ENDLESS",
@@ -60,7 +62,8 @@ def expanded(
 ) -> str:
     """The text with ``${name}`` and ``${name<separator>default}`` replaced.
 
-    With the file's own value; else the default, unless it is a secret; else a reference to the environment. ``said`` is
+    With the file's own value; else the default, unless it is a secret; else a reference to the environment. So is what
+    names a secret, unless the text is that of a secret (``secret``), of which the value is not shown. ``said`` is
     called with the variable and the default that was used (None for a reference).
     """
     parts: list[str] = []
@@ -72,9 +75,10 @@ def expanded(
         parts.append(text[at:start])
         name, has_default, default = text[start + 2 : end].partition(separator)
         name = name.strip()
-        if name in lookup:
+        is_hidden = is_secret(name) and not secret  # a secret in a setting that would be shown
+        if name in lookup and not is_hidden:
             value = expanded(lookup[name], lookup, separator, said, secret=secret, depth=depth + 1)
-        elif has_default and not secret:
+        elif has_default and not secret and not is_hidden:
             value = expanded(default, lookup, separator, said, depth=depth + 1)
             said(_variable(name), value)
         else:

@@ -205,6 +205,8 @@ SPRING_CLASSIC: list[Row] = [
     ("spring.activemq.send-timeout=0", {}, {"spring.activemq.send-timeout": ENDLESS}),
     ("spring.activemq.broker-url=auto://h?jms.sendTimeout=9000\nspring.activemq.send-timeout=4s", {"send_timeout": 4},
      {"jms.sendTimeout": ("dropped", "send_timeout is set by spring.activemq.send-timeout")}),
+    ("spring.activemq.user=${db.password}\ndb.password=Sekret-1", {"user": "${env:DB_PASSWORD}"},
+     {"${DB_PASSWORD}": ("changed", "")}),
     ("spring.activemq.send-timeout=${T}", {}, {"spring.activemq.send-timeout": ("dropped", "in seconds"),
                                               "${T}": ("changed", "")}),
     ("spring.jms.listener.concurrency=3", {}, {"spring.jms.listener.concurrency": ("dropped", "in the program")}),
