@@ -82,7 +82,8 @@ class Container:
                 self._loop = EventLoop()
             for group in self.groups:
                 group.open(connection)
-                self._look_for_circle(group.listener)
+                if isinstance(group.listener.destination, Queue):  # the broker is not asked for topics
+                    self._look_for_circle(group.listener)
             connection.start()
             start_thread("jmsbridge-app-watch", self._watch)
         except BaseException:

@@ -15,6 +15,7 @@ _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = bytes.maketrans(b"[]", b"\x01\xff")  # 1 and -1
 _PIECE = 65_536  # brackets that are counted at a time, so that other threads get their turn
+_CHECKED = "a check of the type refuses it"  # its own text could quote a value
 _REFUSED = re.compile(r"(Invalid (?:enum )?value) .*?( - at [^\']*)?$", re.DOTALL)  # the values of enums, Literal, tags
 
 
@@ -102,8 +103,7 @@ def _without_values(error: Exception) -> str:
     errors = getattr(error, "errors", None)
     if not callable(errors):
         if error.__cause__ is not None and not isinstance(error.__cause__, _Shown):
-            # raised by a check that the type makes itself; its text could quote a value
-            return "a check of the type refuses it"
+            return _CHECKED
         refused = _REFUSED.match(str(error))
         return str(error) if refused is None else f"{refused[1]}{refused[2] or ''}"
     wrong = errors(include_input=False, include_url=False, include_context=False)
@@ -117,7 +117,7 @@ def _place(parts: tuple[int | str, ...]) -> str:
 
 def _said(wrong: Any) -> str:
     """The text of an error of pydantic, unless it is one of the type's own."""
-    return "a check of the type refuses it" if wrong["type"] in ("value_error", "assertion_error") else wrong["msg"]
+    return _CHECKED if wrong["type"] in ("value_error", "assertion_error") else wrong["msg"]
 
 
 def _is_deeper(text: bytes, limit: int) -> bool:

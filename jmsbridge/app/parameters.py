@@ -54,10 +54,10 @@ def call_of(function: Any, converter: Converter, name: str) -> Call:
     """How to call this function; ConfigurationError if it cannot be a listener."""
     if not callable(function):
         raise ConfigurationError(f"{function!r} cannot be a listener: it is not callable")
-    called = function if inspect.isroutine(function) or isinstance(function, partial) else type(function).__call__
+    called = _code_of(function)
     if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
         raise ConfigurationError(f"listener {name} has a yield, so that a call would not run it: return the result")
-    hints = _hints(function, name)
+    hints = _hints(called, name)
     positional: list[_Read] = []
     named: dict[str, _Read] = {}
     taken = _Taken(name)
@@ -120,12 +120,16 @@ class _Taken:
             )
 
 
-def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+def _code_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that a call runs: that of a partial one, or the ``__call__`` of an object."""
     while isinstance(function, partial):
         function = function.func
-    target = function if inspect.isroutine(function) else type(function).__call__
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _hints(called: Callable[..., Any], name: str) -> dict[str, Any]:
     try:
-        return get_type_hints(target, include_extras=True)
+        return get_type_hints(called, include_extras=True)
     except NameError as error:
         raise ConfigurationError(
             f"an annotation of listener {name} cannot be read: {error}; define the type at the top of its module"

@@ -87,7 +87,7 @@ class Beans:
             destination = f"topic:{destination}"
         made = self._made(node, destination, settings)
         made.remarks = [
-            f"{name} = {_shown(name, ' '.join(text(values[name]).split()))}"
+            _written({name: values[name]})
             for name in ("selector", "subscription", "concurrency")
             if name in values and name not in settings and self._text(values[name]) != ""
         ]

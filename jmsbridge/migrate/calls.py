@@ -161,13 +161,9 @@ class Calls:
         """What has a value already and is assigned again means nothing in particular."""
         self._inside(node)
         left, right = (node.child_by_field_name(side) for side in ("left", "right"))
-        is_field = left is not None and left.type == "field_access"
-        scopes = self._meanings[: self._class_scopes[-1] + 1] if is_field and self._class_scopes else self._meanings
-        name = text(left).removeprefix("this.")
-        scope = next((each for each in reversed(scopes) if name in each), None)
-        if scope is not None:
-            is_first = scope[name] is None and right is not None
-            scope[name] = self._meaning(right) if is_first and right is not None else Meaning()
+        name, scope = self._scope_of(left)
+        if name in scope:
+            scope[name] = self._meaning(right) if scope[name] is None and right is not None else Meaning()
 
     def _injected(self, node: Node) -> str | None:
         """The text of ``@Value("${orders.queue}")``, where the configuration has it."""
@@ -427,11 +423,16 @@ class Calls:
 
     def _known(self, node: Node | None) -> Meaning | None:
         """What a variable means; None if it is none, or one without a value."""
+        name, scope = self._scope_of(node)
+        return scope.get(name)
+
+    def _scope_of(self, node: Node | None) -> tuple[str, dict[str, Meaning | None]]:
+        """The name of a variable, and the scope that has it; an empty one if none has."""
         name = text(node).removeprefix("this.")
         scopes = self._meanings
         if node is not None and node.type == "field_access" and self._class_scopes:
             scopes = scopes[: self._class_scopes[-1] + 1]
-        return next((scope[name] for scope in reversed(scopes) if name in scope), None)
+        return name, next((scope for scope in reversed(scopes) if name in scope), {})
 
     def _target_of(self, node: Node) -> str | None:
         return self._destination(node) or self._text(node)

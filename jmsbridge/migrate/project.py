@@ -66,9 +66,10 @@ def read_project(path: Path) -> Project:
     for unit in units:
         listeners += _look(unit, project, Texts(project.index, unit, configuration.near(unit.path)))
     for job in project.jobs:
-        set_on = [consumed for name, consumed in listeners if name == job.owner]
-        if job.kind == "listener" and job.destination is None and len(set_on) == 1:
-            job.destination, job.settings = set_on[0]
+        if job.kind == "listener" and job.destination is None:
+            set_on = [consumed for name, consumed in listeners if name == job.owner]
+            if len(set_on) == 1:
+                job.destination, job.settings = set_on[0]
     project.findings.sort(key=lambda each: (each.file, each.line))
     project.problems.sort(key=lambda each: (each.file, each.line))
     return project

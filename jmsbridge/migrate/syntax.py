@@ -138,9 +138,9 @@ def _piece(node: Node) -> str:
     found = text(node)
     if node.type != "escape_sequence":
         return found
-    rest = found[1:].lstrip("u") if found.startswith("\\u") else found[1:]
-    if found.startswith("\\u"):
-        return chr(int(rest, 16))
+    rest = found[1:]
+    if rest.startswith("u"):
+        return chr(int(rest.lstrip("u"), 16))
     return chr(int(rest, 8)) if rest.isdigit() else _ESCAPES.get(rest, rest)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from tree_sitter import Node
@@ -61,7 +62,7 @@ class Texts:
         self._settings = settings
         self._constants: dict[tuple[str, int], str | None] = {}
 
-    @property
+    @cached_property
     def sends_to_topics(self) -> bool:
         """Whether Spring Boot is told that names are those of topics."""
         folded = {name.replace("-", "").lower(): value for name, value in self._settings.items()}

@@ -35,10 +35,17 @@ def test_models_have_the_names_that_java_has(type_of_list: bool) -> None:
 @pytest.mark.parametrize("wanted", [Customer, list[Customer]])
 def test_errors_do_not_quote_values(wanted: Any) -> None:
     text = '{"firstName":{"secret":1}}'
+    _is_refused(
+        CONVERTER, text if wanted is Customer else f"[{text}]", wanted, "firstName: Input should be a valid string"
+    )
+
+
+def _is_refused(converter: JsonConverter, text: str, wanted: Any, words: str) -> None:
+    """By an error with these words, which does not quote the text's values."""
     with jmsbridge.context("embedded:?broker=pydantic") as context:
-        message = context.create_text_message(text if wanted is Customer else f"[{text}]")
-    with pytest.raises(ConversionException, match="firstName: Input should be a valid string") as caught:
-        CONVERTER.from_message(message, wanted)
+        message = context.create_text_message(text)
+    with pytest.raises(ConversionException, match=words) as caught:
+        converter.from_message(message, wanted)
     assert "secret" not in str(caught.value)
 
 
@@ -62,8 +69,5 @@ class Checked(pydantic.BaseModel):  # type: ignore[misc, name-defined]
 @pytest.mark.parametrize("wanted", [Checked, list[Checked]])
 def test_the_text_of_a_check_and_wrong_keys_are_not_shown(wanted: Any) -> None:
     text = '{"number": "secret", "counts": {"secret": 1}}'
-    with jmsbridge.context("embedded:?broker=pydantic") as context:
-        message = context.create_text_message(text if wanted is Checked else f"[{text}]")
-        with pytest.raises(ConversionException, match="number: a check of the type refuses it") as caught:
-            JsonConverter().from_message(message, wanted)
-    assert "secret" not in str(caught.value)
+    text = text if wanted is Checked else f"[{text}]"
+    _is_refused(JsonConverter(), text, wanted, "number: a check of the type refuses it")

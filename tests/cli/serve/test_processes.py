@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -136,45 +137,41 @@ while True:
 """
 
 
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Supervisor]:
+    """With one process that serves, and counts signals in a file; it reloads what changes in the folder."""
+    (tmp_path / "shop.py").write_text(COUNTING, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    served = Supervisor([Order(app="shop:app", number=0, pipe=-1)], Sources(tmp_path))
+    served._start_due()
+    try:
+        eventually(lambda: (tmp_path / "serving").exists())
+        yield served
+    finally:
+        served._kill_all()
+
+
 def test_a_second_change_does_not_hurry_the_processes_that_end_for_the_first(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    counting: Supervisor, tmp_path: Path
 ) -> None:
-    (tmp_path / "shop.py").write_text(COUNTING, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
-    served = Supervisor([Order(app="shop:app", number=0, pipe=-1)], Sources(tmp_path))
-    served._start_due()
-    try:
-        eventually(lambda: (tmp_path / "serving").exists())
-        for name in ("first.py", "second.py"):
-            (tmp_path / name).write_text("", encoding="utf-8")
-            served._look()
-            eventually(lambda: (tmp_path / "signals").exists())
-        time.sleep(0.3)  # sleep: a second signal would have come by now
-        assert (tmp_path / "signals").read_text(encoding="utf-8") == "x"
-    finally:
-        served._kill_all()
+    for name in ("first.py", "second.py"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+        counting._look()
+        eventually(lambda: (tmp_path / "signals").exists())
+    time.sleep(0.3)  # sleep: a second signal would have come by now
+    assert (tmp_path / "signals").read_text(encoding="utf-8") == "x"
 
 
-def test_a_first_signal_does_not_hurry_the_processes_that_a_reload_ends(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "shop.py").write_text(COUNTING, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
-    served = Supervisor([Order(app="shop:app", number=0, pipe=-1)], Sources(tmp_path))
-    served._start_due()
+def test_a_first_signal_does_not_hurry_the_processes_that_a_reload_ends(counting: Supervisor, tmp_path: Path) -> None:
     signals = tmp_path / "signals"
-    try:
-        eventually(lambda: (tmp_path / "serving").exists())
-        (tmp_path / "first.py").write_text("", encoding="utf-8")
-        served._look()
-        eventually(signals.exists)
-        served._handle("signal", signal.SIGTERM)
-        time.sleep(0.3)  # sleep: a second signal would have come by now
-        assert signals.read_text(encoding="utf-8") == "x"
-        served._handle("signal", signal.SIGTERM)
-        eventually(lambda: signals.read_text(encoding="utf-8") == "xx")
-    finally:
-        served._kill_all()
+    (tmp_path / "first.py").write_text("", encoding="utf-8")
+    counting._look()
+    eventually(signals.exists)
+    counting._handle("signal", signal.SIGTERM)
+    time.sleep(0.3)  # sleep: a second signal would have come by now
+    assert signals.read_text(encoding="utf-8") == "x"
+    counting._handle("signal", signal.SIGTERM)
+    eventually(lambda: signals.read_text(encoding="utf-8") == "xx")
 
 
 def test_a_process_that_imports_for_too_long_is_stuck(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
