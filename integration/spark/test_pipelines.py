@@ -140,6 +140,35 @@ def test_an_analysis_counts_by_time_and_property(spark: Any, urls: tuple[str, st
     }
 
 
+def test_an_analysis_counts_messages_without_a_timestamp(spark: Any, tmp_path: Path) -> None:
+    url, to = f"embedded:{tmp_path / 'untimed.db'}", str(tmp_path / "table")
+    settings: dict[str, Any] = {"window": "1 second", "delay": "0 seconds", "root": str(tmp_path / "job")}
+    with jmsbridge.connect(url) as connection:
+        session = connection.create_session()
+        producer = session.create_producer(jmsbridge.Queue("clicks"))
+        producer.disable_message_timestamp = True
+        for _ in range(2):
+            producer.send(session.create_text_message("x"))
+            ended(pipelines.analyse(spark, {"url": url, "queue": "clicks"}, to, **settings))
+            time.sleep(2)  # sleep: until the window of the message is over
+    assert [row["count"] for row in spark.read.parquet(to).collect()] == [1]
+
+
+@pytest.mark.parametrize("by", [["Count"], ["a", "a"], ["max"]])
+def test_an_analysis_by_a_name_of_its_own_columns_is_refused(spark: Any, by: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="by: the table has a column"):
+        pipelines.analyse(spark, {"url": "embedded:", "queue": "a"}, "/x", root=str(tmp_path), by=by, value="n")
+
+
+def test_a_dry_run_counts_what_would_expire(spark: Any, tmp_path: Path) -> None:
+    archived = str(tmp_path / "archive")
+    row = "'queue:short' AS destination, 'x' AS body, timestamp'2020-01-01 00:00:00' AS expiration"
+    spark.sql(f"SELECT {row}").write.parquet(archived)
+    for ttl, expired in (({}, 1), ({"ttl": 0}, 0)):
+        (counted,) = pipelines.replay_counts(spark, archived, {"url": "embedded:", **ttl}).collect()
+        assert tuple(counted) == ("queue:short", 1, expired)
+
+
 @pytest.fixture
 def letters(tmp_path: Path) -> str:
     url = f"embedded:{tmp_path / 'letters.db'}"

@@ -14,7 +14,7 @@ from jmsbridge.cli.receive import Tally, check_whole, print_browsed
 from jmsbridge.cli.running import EMPTY, OK, guarded, note, reporting
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import Broker, JsonArg, LimitArg, SelectorArg, queue_named, with_broker
-from jmsbridge.documents import destination_named
+from jmsbridge.documents import destination_named, set_properties
 from jmsbridge.errors import ConfigurationError, UnsupportedFeature
 from jmsbridge.selectors import compile_selector
 from jmsbridge.spi import DEAD_LETTER_NOTES, DEAD_LETTER_ORIGIN, DEAD_LETTER_QUEUE, DEAD_LETTER_REASON
@@ -192,11 +192,10 @@ def _back(message: Message, elsewhere: Destination | None) -> Destination:
     kept: dict[str, Any] = {
         name: message.get_object_property(name)
         for name in message.property_names
-        if name not in DEAD_LETTER_NOTES and name != "JMSXDeliveryCount"
+        if name not in DEAD_LETTER_NOTES
     }
     message.clear_properties()
-    for name, value in kept.items():
-        message.set_object_property(name, value)
+    set_properties(message, kept)
     return elsewhere or (destination_named(origin or "") if queue is None else Queue(queue))
 
 

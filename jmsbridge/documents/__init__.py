@@ -5,7 +5,7 @@ The JSON lines of the command line and the rows of Spark are both made of these;
 
 from jmsbridge.documents.columns import delivery_counts, header_columns, property_values
 from jmsbridge.documents.names import destination_named
-from jmsbridge.documents.reading import BadDocument, Outgoing, from_document
+from jmsbridge.documents.reading import BadDocument, Outgoing, from_document, set_properties
 from jmsbridge.documents.values import from_base64, from_json, to_base64, to_json
 from jmsbridge.documents.writing import body_of, headers_of, kind_of, properties_of, to_document
 
@@ -23,6 +23,7 @@ __all__ = [
     "kind_of",
     "properties_of",
     "property_values",
+    "set_properties",
     "to_base64",
     "to_document",
     "to_json",

@@ -1,7 +1,7 @@
 """A message from plain values: the other direction of ``writing``."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -12,9 +12,11 @@ from jmsbridge.documents.columns import MODES
 from jmsbridge.documents.names import destination_named
 from jmsbridge.documents.values import from_base64, from_json
 from jmsbridge.message import Message
+from jmsbridge.messages.names import DELIVERY_COUNT, check_passed
 from jmsbridge.session import Session
+from jmsbridge.values import canonical_property
 
-__all__ = ["BadDocument", "Outgoing", "from_document"]
+__all__ = ["BadDocument", "Outgoing", "from_document", "set_properties"]
 
 _MODES = {name: mode for mode, name in MODES.items()}
 
@@ -40,15 +42,24 @@ def from_document(document: dict[str, Any], session: Session) -> Outgoing:
             raise BadDocument(f"unknown member {name!r}: {nearest(name, _MEMBERS, 'members')}")
     try:
         message = _message(document, session)
-        for name, value in _object(document, "properties").items():
-            if name == "JMSXDeliveryCount":
-                continue  # set by the provider
-            message.set_object_property(name, from_json(value))
+        set_properties(message, {name: from_json(value) for name, value in _object(document, "properties").items()})
         return _addressed(message, _object(document, "headers"))
     except BadDocument:
         raise
     except (ValueError, TypeError) as error:
         raise BadDocument(str(error)) from error
+
+
+def set_properties(message: Message, values: Mapping[str, Any]) -> None:
+    """Set properties of a message that is passed on: names and types that other providers allow and a setter refuses.
+
+    ValueError for a name that is a header's, or empty; MessageFormatException for a value that no property can have.
+    """
+    for name, value in values.items():
+        if name == DELIVERY_COUNT:
+            continue  # set by the provider
+        check_passed(name)
+        message._properties[name] = canonical_property(value)
 
 
 _MEMBERS = ("kind", "headers", "properties", "body")

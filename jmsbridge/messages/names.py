@@ -10,7 +10,7 @@ from typing import Any
 
 from jmsbridge.errors import MessageFormatException
 
-__all__ = ["ADMITTED", "DELIVERY_COUNT", "admit", "check_field_name"]
+__all__ = ["ADMITTED", "DELIVERY_COUNT", "admit", "check_field_name", "check_passed"]
 
 DELIVERY_COUNT = "JMSXDeliveryCount"
 ADMITTED: set[str] = set()
@@ -41,13 +41,20 @@ def admit(name: Any, canonical: Callable[[Any], Any]) -> Callable[[Any], Any]:
         raise ValueError(f"{name[:80]!r} is not a property name: it must be an identifier of the selector language")
     if name in _RESERVED:
         raise ValueError(f"{name!r} is not a property name: it is a reserved word of the selector language")
-    if name.startswith("JMS") and name[3:4] not in ("X", "_"):
-        raise ValueError(f"{name[:80]!r} is not a property name: names that begin with JMS are reserved for headers")
+    check_passed(name)
     if len(ADMITTED) >= _MOST_ADMITTED:
         ADMITTED.clear()
     if len(name) <= 256:
         ADMITTED.add(name)
     return canonical
+
+
+def check_passed(name: str) -> None:
+    """ValueError for a name that no property has, wherever its message comes from: other providers allow all others."""
+    if not name:
+        raise ValueError("a property needs a name")
+    if name.startswith("JMS") and name[3:4] not in ("X", "_"):
+        raise ValueError(f"{name[:80]!r} is not a property name: names that begin with JMS are reserved for headers")
 
 
 def _typed(name: str, needed: type, value: Any) -> Any:

@@ -134,15 +134,17 @@ class KeptIds:
 
     def expire(self) -> None:
         """Forget what is older than the retention, or more than can be kept."""
-        now, count, old = time.time(), 0, []
+        now, old = time.time(), []
         with self._lock:
-            for group in reversed(self._groups.values()):
-                count += len(group.ids)
+            left = len(self._owners)
+            for group in self._groups.values():  # the oldest first
                 age = now - max(group.told or 0.0, group.born)  # before this process was born nothing came again
-                if count > _MOST:
+                if left > _MOST:
                     self.reach = min(self.reach, age)
-                if count > _MOST or age > self._retention:
-                    old.append(group)
+                elif age <= self._retention:
+                    break
+                left -= len(group.ids)
+                old.append(group)
         for group in old:
             self.forget(group)
 

@@ -144,10 +144,9 @@ class Replay(Job, kw_only=True, tag="replay"):
             raise ConfigurationError("root is missing: the folder in which the job notes what it has sent")
 
     def start(self, spark: SparkSession) -> StreamingQuery | None:
-        """See ``pipelines.replay``; with ``dry_run`` prints how many messages it would send to where."""
+        """See ``pipelines.replay``; with ``dry_run`` prints ``pipelines.replay_counts``."""
         if self.dry_run:
-            counts = pipelines.replayed(spark, self.archived, self.where).groupBy("destination").count()
-            _print(counts.orderBy("destination"), as_json=False)
+            _print(pipelines.replay_counts(spark, self.archived, self.sink, self.where), as_json=False)
             return None
         root = str(self.root)
         return pipelines.replay(spark, self.archived, self.sink, root=root, where=self.where, rate=self.rate)

@@ -205,11 +205,7 @@ class Log:
     def __init__(
         self, folder: Path, source: dict[str, Any], lanes: int, retention: float, *, fail_on_loss: bool = True
     ) -> None:
-        folder = folder.absolute()  # tasks read it in processes with other working folders
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
-            sync_folder(folder.parent)
-        self.folder = folder
+        self.folder = folder = folder.absolute()  # tasks read it in processes with other working folders
         self._fail_on_loss = fail_on_loss
         self.losses: list[str] = []
         """What is missing, and was left out."""
@@ -217,7 +213,7 @@ class Log:
         """From the comparison of a batch with the ids until its own ones are among them."""
         self._in_doubt: Path | None = None
         """A segment that has its name, and may not be on disk: its rows may be neither written again nor dropped."""
-        self._lock: int | None = _locked(folder / "lock", _TAKEOVER)
+        self._lock = _taken(folder)
         if self._lock is None:
             raise LogError(f"another query uses the log in {folder}: each query needs a walPath of its own")
         try:
@@ -391,6 +387,17 @@ def turn(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _taken(folder: Path) -> int | None:
+    """The lock of a log, whose folder is made if it does not exist; None if another query has it."""
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.parent)
+        return _locked(folder / "lock", _TAKEOVER)
+    except OSError as error:
+        raise LogError(f"the log cannot be in {folder} (walPath): {error.strerror}") from None
 
 
 def _locked(path: Path, seconds: float) -> int | None:

@@ -6,6 +6,7 @@ from a file where the connection is made.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -39,6 +40,7 @@ _PASS_THROUGH = "jms."
 _MESSAGE_ID = "messageId"
 _VISIBLE = "options are visible in plans and logs: give passwordEnv or passwordFile instead"
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+")
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 T = TypeVar("T", bound="Common")
@@ -205,7 +207,20 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         raise ConfigurationError("minMessagesPerTrigger is more than maxMessagesPerTrigger")
     if options.distributed:
         _check_distributed(options)
-    return options
+    return msgspec.structs.replace(options, wal_path=_folder(options.wal_path))
+
+
+def _folder(path: str) -> str:
+    """The folder of a log; ConfigurationError for one that is not in a file system."""
+    scheme, _, rest = path.partition(":")
+    if not rest or not _SCHEME.fullmatch(scheme):
+        return path
+    if scheme.lower() != "file":
+        raise ConfigurationError(
+            f"the log (walPath, in a pipeline below its root) cannot be in {path!r}: it needs a folder of a file "
+            "system, local or shared, in which files can be locked"
+        )
+    return "/" + rest.lstrip("/")
 
 
 def _check_queues(options: ReadOptions) -> None:

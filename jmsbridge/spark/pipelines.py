@@ -38,6 +38,7 @@ __all__ = [
     "drain",
     "drained_to",
     "replay",
+    "replay_counts",
     "replayed",
 ]
 
@@ -99,8 +100,7 @@ def archive(
     spark: SparkSession, source: Options, to: str, *, root: str, trigger: str = AVAILABLE_NOW
 ) -> StreamingQuery:
     """Move messages into Parquet files at ``to``, in folders by date and destination, each exactly once."""
-    sent = F.coalesce(F.col("timestamp"), F.current_timestamp())
-    rows = _messages(spark, source, root).withColumn("date", F.to_date(sent))
+    rows = _messages(spark, source, root).withColumn("date", F.to_date(_sent()))
     writer = rows.writeStream.format("parquet").option("path", to).partitionBy("date", "destination")
     return _start(writer, root, trigger)
 
@@ -108,6 +108,15 @@ def archive(
 def replayed(spark: SparkSession, archived: str, where: str | None = None) -> DataFrame:
     """What ``replay`` would send, as a batch."""
     return _chosen(spark.read.parquet(archived), where)
+
+
+def replay_counts(spark: SparkSession, archived: str, sink: Options, where: str | None = None) -> DataFrame:
+    """How many messages ``replay`` would send to each destination, and how many of them would expire at once."""
+    rows = replayed(spark, archived, where)
+    expires = "expiration" in rows.columns and check_sink(sink).ttl is None
+    is_over = F.col("expiration") <= F.current_timestamp() if expires else F.lit(False)
+    counts = F.count("*").alias("count"), F.count_if(is_over).alias("expired")
+    return rows.groupBy("destination").agg(*counts).orderBy("destination")
 
 
 def replay(
@@ -173,9 +182,11 @@ def analyse(  # size: one parameter per setting of the aggregation
     """Count messages by time window and by properties ``by``, into Parquet files at ``to``.
 
     ``value`` names a property whose sum, least, greatest and mean are added. A window is written, once, when a message
-    is seen that was sent ``delay`` after its end; messages that come later than that are left out.
+    is seen that was sent ``delay`` after its end; messages that come later than that are left out. A message without
+    a timestamp counts as sent when it is read.
     """
-    rows = _messages(spark, source, root).withWatermark("timestamp", delay)
+    _check_names(by, value)
+    rows = _messages(spark, source, root).withColumn("timestamp", _sent()).withWatermark("timestamp", delay)
     properties = F.col("properties")
     keys = [F.window("timestamp", window).alias("window"), *(properties[name].alias(name) for name in by)]
     found: list[Column] = [F.count("*").alias("count")]
@@ -187,6 +198,23 @@ def analyse(  # size: one parameter per setting of the aggregation
     start, end = F.col("window.start").alias("start"), F.col("window.end").alias("end")
     flat = table.select(start, end, *(column for column in table.columns if column != "window"))
     return _start(flat.writeStream.format("parquet").option("path", to), root, trigger)
+
+
+def _check_names(by: Sequence[str], value: str | None) -> None:
+    """ConfigurationError for a property that has the name of another column of the table."""
+    own = {"window", "start", "end", "count"} | (set() if value is None else {"sum", "min", "max", "mean"})
+    for name in by:
+        if name.lower() in own:
+            raise ConfigurationError(
+                f"by: the table has a column {name.lower()!r} of its own, or a property is named twice: "
+                "write this analysis as a query of Spark"
+            )
+        own.add(name.lower())
+
+
+def _sent() -> Column:
+    """When a message was sent; for one that does not say so, when it was read."""
+    return F.coalesce(F.col("timestamp"), F.current_timestamp())
 
 
 def _messages(spark: SparkSession, source: Options, root: str) -> DataFrame:

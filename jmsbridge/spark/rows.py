@@ -9,7 +9,7 @@ import pyarrow as pa
 from jmsbridge import Message, Session
 from jmsbridge.codecs import javatext
 from jmsbridge.config.suggest import nearest
-from jmsbridge.documents import BadDocument, Outgoing, from_document, from_json
+from jmsbridge.documents import BadDocument, Outgoing, from_document, from_json, set_properties
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.schema import types
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
@@ -106,11 +106,11 @@ def _set_properties(message: Message, row: Mapping[str, Any]) -> None:
     properties = dict(row.get("properties") or ())
     if row.get("groupId") is not None:
         properties.setdefault(_GROUP_ID, row["groupId"])
+    typed: dict[str, Any] = {}
     for name, text in properties.items():
-        if name == "JMSXDeliveryCount":
-            continue  # set by the provider
         kind = kinds.get(name)
-        message.set_object_property(name, text if kind is None or text is None else _typed(name, kind, text))
+        typed[name] = text if kind is None or text is None else _typed(name, kind, text)
+    set_properties(message, typed)
 
 
 def _typed(name: str, kind: str, text: str) -> Any:

@@ -75,6 +75,14 @@ def test_return_sends_each_back_to_its_queue(run: Run) -> None:
     assert {each["body"] for each in browsed(run, "DLQ")} == {"m3", "lost"}
 
 
+def test_return_keeps_properties_that_only_other_providers_allow(run: Run) -> None:
+    line = {"body": "x", "properties": {ORIGIN: "queue:orders", "x-request-id": "7"}}
+    run("send", "DLQ", "-q", text=json.dumps(line))
+    assert run("dlq", "return").exit_code == 0
+    (message,) = browsed(run, "orders")
+    assert own(message) == {"x-request-id": "7"}
+
+
 @pytest.mark.usefixtures("dead")
 def test_return_with_filters(run: Run) -> None:
     assert "1 returned" in run("dlq", "return", "--origin", "orders", "--limit", "1").stderr

@@ -141,3 +141,9 @@ def test_what_the_provider_sets_is_ignored_on_the_way_in(session: Session) -> No
     outgoing = from_line(line, session)
     assert outgoing.message.jms_message_id is None
     assert list(outgoing.message.property_names) == []
+
+
+def test_properties_that_only_other_providers_allow_are_passed_on(session: Session) -> None:
+    given = {"x-request-id": "7", "NULL": "n", "JMSXGroupSeq": "3"}
+    outgoing = from_line(json.dumps({"body": "x", "properties": given}), session)
+    assert dict(outgoing.message.properties) == given

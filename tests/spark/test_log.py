@@ -108,6 +108,12 @@ def test_a_full_disk(two_segments: Log) -> None:
     assert reopened(two_segments).lanes[0].end == 6
 
 
+def test_a_folder_that_cannot_be(folder: Path) -> None:
+    folder.write_text("a file")
+    with pytest.raises(LogError, match=r"log cannot be in .*walPath"):
+        opened(folder)
+
+
 def test_a_lost_low(two_segments: Log) -> None:
     two_segments.release({0: 2})
     (two_segments.lanes[0].folder / "low").unlink()

@@ -66,10 +66,16 @@ def test_the_path_of_load_is_the_url() -> None:
         ({"distributed": "true", "walTransport": "inline"}, "put walPath where the driver and every executor can"),
         ({"distributed": "true", "clientId": "me"}, "clientId belongs to one connection"),
         ({"distributed": "perhaps"}, "option distributed"),
+        ({"walPath": "s3a://bucket/log"}, "a folder of a file system"),
     ],
 )
 def test_a_wrong_option_is_refused(options: dict[str, str], text: str) -> None:
     assert text in refused(**options)
+
+
+@pytest.mark.parametrize("path", ["file:/data/log", "file:///data/log", "/data/log"])
+def test_the_log_is_in_a_folder(path: str) -> None:
+    assert read_options(GIVEN | {"walPath": path}).wal_path == "/data/log"
 
 
 def test_an_alias_beside_the_name_with_another_value() -> None:

@@ -126,7 +126,7 @@ def test_texts_and_times_that_spark_does_not_have_are_no_reason_to_stop() -> Non
         ({"body": b"\xff", "bodyType": "text"}, "not UTF-8"),
         ({"body": "x", "properties": [("n", "x")], "propertyTypes": [("n", "int")]}, "property n is 'x'.* no int"),
         ({"body": "x", "properties": [("n", "1")], "propertyTypes": [("n", "integer")]}, "unknown type 'integer'"),
-        ({"body": "x", "properties": [("a b", "1")]}, "a b"),
+        ({"body": "x", "properties": [("JMSPriority", "1")]}, "reserved for headers"),
         ({"body": "x", "priority": 10, "deliveryMode": "DURABLE"}, "jms_delivery_mode"),
     ],
 )
@@ -162,3 +162,10 @@ def test_columns_are_checked_before_anything_is_sent(columns: dict[str, str], pr
 def test_all_columns_of_the_source_are_those_of_a_message(body_format: str) -> None:
     with pytest.raises(ConfigurationError, match="no column 'last'"):  # and nothing is wrong with those before it
         check_columns(types(body_format) | {"last": "int"}, "messageId")
+
+
+def test_properties_that_only_other_providers_allow_are_passed_on() -> None:
+    given = {"x-request-id": "7", "NULL": "n", "JMSXGroupSeq": "3"}
+    with jmsbridge.connect("embedded:") as connection:
+        outgoing = message_of({"body": "x", "properties": list(given.items())}, connection.create_session())
+    assert dict(outgoing.message.properties) == given
