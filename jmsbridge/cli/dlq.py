@@ -190,9 +190,7 @@ def _back(message: Message, elsewhere: Destination | None) -> Destination:
     origin = message.get_string_property(DEAD_LETTER_ORIGIN)
     queue = message.get_string_property(DEAD_LETTER_QUEUE)
     kept: dict[str, Any] = {
-        name: message.get_object_property(name)
-        for name in message.property_names
-        if name not in DEAD_LETTER_NOTES
+        name: message.get_object_property(name) for name in message.property_names if name not in DEAD_LETTER_NOTES
     }
     message.clear_properties()
     set_properties(message, kept)
