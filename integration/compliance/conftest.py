@@ -36,8 +36,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         if item.name.startswith(name):
             reason = f"{target.name}: {miss.reason}"
             item.add_marker(pytest.mark.xfail(reason=reason, raises=miss.raises, strict=miss.always))
-    indifferent = target.aio and getattr(item, "function", item).__module__.split(".")[-2] in INDIFFERENT
-    if (target.long and not is_contract(item)) or indifferent:
+    part = getattr(item, "function", item).__module__.split(".")[-2]
+    indifferent = target.aio and part in INDIFFERENT
+    if (target.long and not is_contract(item) and part not in target.also) or indifferent:
         item.add_marker(pytest.mark.long)
 
 

@@ -49,6 +49,8 @@ class Target:
     """Whether the option ``admin_url`` is the address of its REST interface."""
     long: bool = False
     """Whether cases above the contract level run only in ``make test-long``."""
+    also: tuple[str, ...] = ()
+    """Parts of the suite that run elsewhere, too, although it is ``long``."""
     aio: bool = False
     """Whether the cases run through ``jmsbridge.aio``."""
 
@@ -181,6 +183,16 @@ TARGETS = (
         module="_pulsar",
         misses={"test_contract_shared_consumers_each_get_what_they_have_credit_for": _ENTRY},
         has_rest=True,
+    ),
+    Target(
+        "pulsar-unfiltered",
+        "pulsar",
+        {"single_address": "true"},
+        module="_pulsar",
+        misses={"test_contract_shared_consumers_each_get_what_they_have_credit_for": _ENTRY},
+        has_rest=True,
+        long=True,
+        also=("selectors",),
     ),
     Target("rabbitmq", "rabbitmq"),
     Target("rabbitmq-aio", "rabbitmq", aio=True),

@@ -31,11 +31,13 @@ class Inbound(msgspec.Struct, frozen=True, gc=False):
 
 
 class Decoder:
-    """Decodes what was received from ``address``; never raises."""
+    """Decodes what was received from ``address``; never raises. For one thread."""
 
     def __init__(self, dialect: Dialect, address: Address) -> None:
         self._dialect = dialect
         self._address = address
+        self._names: tuple[str, ...] = ()
+        self._plain: list[str] = []  # those of them that are properties
 
     def decode(self, frame: Frame) -> Inbound:
         """The message. One that cannot be decoded has its raw body, and the property ``FAULT`` with the reason."""
@@ -115,8 +117,12 @@ class Decoder:
             return BodyKind.BYTES, body, "a text that is not in UTF-8"
 
     def _properties(self, headers: dict[str, str], side: Side | None) -> tuple[dict[str, Any], str | None]:
-        reserved = self._dialect.reserved
-        texts = {name: text for name, text in headers.items() if name not in reserved and is_plain_name(name)}
+        names = tuple(headers)
+        if names != self._names:  # mostly those of the message before
+            reserved = self._dialect.reserved
+            self._plain = [name for name in names if name not in reserved and is_plain_name(name)]
+            self._names = names
+        texts = {name: headers[name] for name in self._plain}
         if side is not None:
             texts |= side.properties
         elif "_AMQ_GROUP_ID" in headers:
