@@ -173,7 +173,7 @@ def test_a_wrong_command_line_ends_with_2(run: Run, arguments: tuple[str, ...]) 
         ('{"headers": {"jms_prioritty": 3}}', "did you mean 'jms_priority'?"),
         ('{"properties": {"n": {"shrt": 3}}}', "unknown type 'shrt'"),
         ('{"properties": {"n": {"short": 70000}}}', "does not fit"),
-        ('{"properties": {"n-n": 1}}', "n-n"),
+        ('{"properties": {"JMSn": 1}}', "JMSn"),
         ('{"properties": 3}', "must be an object"),
         ('{"kind": "map", "body": []}', "an object of fields"),
         ('{"kind": "stream", "body": {}}', "a list of fields"),
