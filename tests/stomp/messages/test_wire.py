@@ -362,3 +362,10 @@ def test_a_reply_with_the_headers_of_the_request_is_read_as_a_text() -> None:
     copied = Frame("MESSAGE", {**frame.headers, "n": "other"}, b"done")
     envelope = Decoder(CLASSIC, QUEUE).decode(copied).envelope
     assert (envelope.kind, envelope.body, envelope.properties) == (BodyKind.TEXT, "done", {"n": "other"})
+
+
+def test_each_message_of_a_decoder_has_the_properties_of_its_own_headers() -> None:
+    decoder = Decoder(CLASSIC, QUEUE)
+    for properties in ({"a": "1"}, {"a": "2"}, {"b": "3", "a": "4"}, {}, {"a": "5"}):
+        frame = Frame("MESSAGE", {"message-id": "1", "priority": "4", **properties}, b"x")
+        assert decoder.decode(frame).envelope.properties == properties
