@@ -33,7 +33,6 @@ __all__ = ["AUTOMATIC", "Observer", "Shared", "Worker"]
 
 log = logging.getLogger("jmsbridge.app")
 
-_MOST_CONDEMNED = 100  # messages that wait for their redelivery to be dead-lettered
 AUTOMATIC = (AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE)
 _BY_APPLICATION = (CLIENT_ACKNOWLEDGE, INDIVIDUAL_ACKNOWLEDGE)
 
@@ -67,7 +66,6 @@ class Worker:
         self.warned = 0.0
         """Which call was reported to be over its deadline, by its begin."""
         self._shared = shared
-        self._condemned: dict[str | None, str] = {}
         self._has_warned = False
         returned, _ = without_none(listener.call.returns)
         self._typed = returned if is_typeddict(returned) else None
@@ -145,10 +143,6 @@ class Worker:
             observer(self.listener, message, error)
 
     def _handle(self, message: Message) -> None:
-        reason = self._condemned.pop(message.jms_message_id, None) if self._condemned else None
-        if reason is not None:
-            self._move(message, reason)
-            return
         call = self.listener.call
         assert self._session is not None
         try:
@@ -253,15 +247,11 @@ class Worker:
             return None
 
     def _dead_letter(self, message: Message, reason: str) -> bool:
-        """Dead-letter a message on which the listener failed; False if it has to be delivered again for that."""
-        if self.listener.mode == SESSION_TRANSACTED:
-            # What the listener sent must be rolled back first, and then the message is delivered again.
-            if message.jms_message_id is not None:
-                self._condemned[message.jms_message_id] = reason
-            if len(self._condemned) > _MOST_CONDEMNED:  # the oldest has been redelivered elsewhere
-                del self._condemned[next(iter(self._condemned))]
-            return False
+        """Dead-letter a message on which the listener failed, without what it sent; False if that failed."""
+        assert self._session is not None
         try:
+            if self.listener.mode == SESSION_TRANSACTED:
+                self._session._core.roll_sends_back()
             self._move(message, reason)
         except JMSException as error:
             log.warning("message %s is not dead-lettered, and comes again: %s", message.jms_message_id, error)

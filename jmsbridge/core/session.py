@@ -377,16 +377,22 @@ class SessionCore:
     def rollback(self) -> None:
         """See ``Session.rollback``."""
         transactions = self._check_transacted("rollback")
-        self.calls.wait_whole(lambda: self._rollback(transactions))
+        self.calls.wait_whole(lambda: self._roll_back(transactions, self.incoming.redeliver))
 
-    def _rollback(self, transactions: SessionTransactions) -> None:
+    def roll_sends_back(self) -> None:
+        """Undo what was sent in the transaction. What was consumed in it belongs to the next one, instead of coming
+        again."""
+        transactions = self._check_transacted("rollback")
+        self.calls.wait_whole(lambda: self._roll_back(transactions, transactions.consume))
+
+    def _roll_back(self, transactions: SessionTransactions, then: Callable[[list[Delivery]], None]) -> None:
         timeout = self.connection.options.send_timeout
         try:
             self.outgoing.finish(timeout)
         finally:
             deliveries = transactions.rollback(timeout)
             self.outgoing.end_transaction(committed=False)
-            self.incoming.redeliver(deliveries)
+            then(deliveries)
 
     def recover(self) -> None:
         """See ``Session.recover``."""

@@ -273,6 +273,11 @@ class SessionTransactions:
         for delivery in ending.take_deliveries():
             delivery.inbox.done((delivery,))
 
+    def consume(self, deliveries: Iterable[Delivery]) -> None:
+        """Add consumed messages to the current transaction."""
+        for delivery in deliveries:
+            self.current.consume(delivery)
+
     def rollback(self, timeout: float) -> list[Delivery]:
         """Roll the current transaction back, and return its consumed messages, which are to be redelivered."""
         ending, strategy = self._end()

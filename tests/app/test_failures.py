@@ -174,7 +174,7 @@ def test_an_error_handler_may_dead_letter_at_once(jms_broker: JMSBroker, mode: d
         seen.append((str(error), message.get_body(str)))
         return Decision.DEAD_LETTER
 
-    @app.listener("orders", on_error=decide, **mode)
+    @app.listener("orders", on_error=decide, redelivery={"delay": 3600}, **mode)
     def listener(text: str, session: Session) -> None:
         if mode.get("transacted"):
             session.create_producer(Queue("log")).send("must not be seen")
@@ -184,6 +184,8 @@ def test_an_error_handler_may_dead_letter_at_once(jms_broker: JMSBroker, mode: d
         jms_broker.send("orders", "x")
         (letter,) = dead(jms_broker)
         eventually(lambda: jms_broker.messages("orders") == [])
+        eventually(lambda: app.status().listeners[0].handled == 1)
+        assert app.status().listeners[0].dead_lettered == 1
     assert letter.get_string_property(DEAD_LETTER_REASON) == "ValueError: no x"
     assert letter.get_body(str) == "x"
     assert seen == [("no x", "x")]
