@@ -87,8 +87,9 @@ class Link(PulsarAdmin, PulsarPositions):
         self._life = LinkLife(f"jmsbridge-pulsar-{next(_numbers)}-io", self.broker, endpoint, events, self)
         self._relay = Relay(self._life, options, self._broken, self._refused, self._closed)
         self._library = Library(self._life, self._relay.words)
-        self._producers = Producers(self._make_queue)
-        self._queues: dict[Address, list[Done] | None] = {}  # None: made; else those who wait for it
+        self._producers = Producers(self._make_queue, self._forget_queue)
+        # None: made, and not asked again while there is a producer, which ends with its topic; else those who wait for it
+        self._queues: dict[Address, list[Done] | None] = {}
         self._channels: set[Channel] = set()
         self._facts: LinkFacts | None = None
         self._connecting: Done | None = None
@@ -172,7 +173,7 @@ class Link(PulsarAdmin, PulsarPositions):
         self._queues[address] = waiting
 
         def made(_: Any, error: BackendError | None) -> None:
-            if error is None:
+            if error is None and address in self._producers:
                 self._queues[address] = None
             else:
                 del self._queues[address]
@@ -216,7 +217,8 @@ class Link(PulsarAdmin, PulsarPositions):
         self._life.thread.post(lambda: self._forget_queue(address))
 
     def _forget_queue(self, address: Address) -> None:
-        self._queues.pop(address, None)
+        if self._queues.get(address, []) is None:
+            del self._queues[address]
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
         """Delete a durable subscription."""
@@ -296,8 +298,7 @@ class Link(PulsarAdmin, PulsarPositions):
         """A broker closed a producer or a consumer: perhaps its topic was deleted, and then a queue is no queue now."""
         if attached.name is None:
             for address in self._producers.closed(whole_topic(attached.topic)):
-                if self._queues.get(address, []) is None:
-                    del self._queues[address]
+                self._forget_queue(address)
 
     def _refused(self, attached: Attached, code: int, said: str) -> None:
         """A broker closed a producer or a consumer, and does not let it in again."""

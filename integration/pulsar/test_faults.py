@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from integration.lab.admin.rest import Rest
 from integration.lab.broker import Broker
 from integration.networked.conftest import name
 from integration.networked.connecting import connect
@@ -125,6 +126,21 @@ def test_a_topic_is_deleted_under_senders_and_consumers(pulsar: Broker, connect:
     with session.create_consumer(other) as late:
         assert receive_texts(late, 20, 20) == expected
     assert told == []
+
+
+def test_a_queue_is_deleted_after_its_consumer_has_gone(pulsar: Broker, connect: Connect, name: str) -> None:
+    """Without a producer the connection does not learn of it: the next message makes the queue again."""
+    connection = connect(url_of(pulsar))
+    connection.start()
+    session, queue = connection.create_session(), Queue(name)
+    with session.create_consumer(queue) as consumer:
+        assert_empty(consumer)
+    connect(url_of(pulsar)).admin.remove(queue)
+    session.create_producer(queue).send(session.create_text_message("kept"))
+    subscriptions = Rest(pulsar.url("http")).get(f"{path(name)}/stats")["subscriptions"]
+    assert list(subscriptions) == ["jms-queue"]
+    with session.create_consumer(queue) as consumer:
+        assert receive_texts(consumer, 1) == ["kept"]
 
 
 def test_a_topic_is_deleted_and_nobody_may_make_it_again(

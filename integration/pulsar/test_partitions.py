@@ -11,6 +11,7 @@ import jmsbridge
 from integration.lab.admin.rest import Rest
 from integration.lab.broker import Broker
 from jmsbridge import Connection, Destination, Message, MessageConsumer, Session, TextMessage
+from jmsbridge.testing.suite.support import Completions, eventually
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning"),
@@ -82,6 +83,20 @@ def test_a_rollback_brings_all_back(connection: Connection, name: str) -> None:
     assert all(message is not None and message.jms_redelivered for message in again)
     session.commit()
     assert consumer.receive(timeout=0.3) is None
+
+
+def test_what_is_confirmed_is_stored(connection: Connection, name: str) -> None:
+    session = connection.create_session()
+    queue = session.create_queue(name)
+    producer = session.create_producer(queue)
+    sent = [f"{number:04}" for number in range(2000)]
+    completions = Completions()
+    for text in sent:
+        producer.send(session.create_text_message(text), completion_listener=completions)
+    eventually(lambda: len(completions.events) == len(sent))
+    assert {event[0] for event in completions.events} == {"completed"}
+    with session.create_consumer(queue) as consumer:  # while the sender is open, whose end could store more
+        assert texts(received(consumer, len(sent))) == sent
 
 
 def test_a_queue_is_browsed_and_counted_as_a_whole(connection: Connection, name: str) -> None:

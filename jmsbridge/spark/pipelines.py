@@ -6,6 +6,7 @@ A pipeline that is stopped or killed continues where it was when it is started w
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,6 +22,7 @@ from jmsbridge.spark.options import (
     read_options,
     write_options,
 )
+from jmsbridge.spark.ownership import claim
 from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
 
 __all__ = [
@@ -101,6 +103,7 @@ def archive(
 ) -> StreamingQuery:
     """Move messages into Parquet files at ``to``, in folders by date and destination, each exactly once."""
     rows = _messages(spark, source, root).withColumn("date", F.to_date(_sent()))
+    claim(spark, to, "parquet", Path(str(check_source(source, root).wal_path)).parent)
     writer = rows.writeStream.format("parquet").option("path", to).partitionBy("date", "destination")
     return _start(writer, root, trigger)
 
@@ -153,6 +156,7 @@ def drained_to(
 ) -> StreamingQuery:
     """``drain`` into files of this format in one folder, each message exactly once."""
     rows = _messages(spark, source, root)
+    claim(spark, to, form, Path(str(check_source(source, root).wal_path)).parent)
     return _start(rows.writeStream.format(form).option("path", to), root, trigger)
 
 
@@ -197,6 +201,7 @@ def analyse(  # size: one parameter per setting of the aggregation
     table = rows.groupBy(*keys).agg(*found)
     start, end = F.col("window.start").alias("start"), F.col("window.end").alias("end")
     flat = table.select(start, end, *(column for column in table.columns if column != "window"))
+    claim(spark, to, "parquet", Path(str(check_source(source, root).wal_path)).parent)
     return _start(flat.writeStream.format("parquet").option("path", to), root, trigger)
 
 

@@ -111,19 +111,31 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
         return has_more(facts, reader, f"browsing {address}")
 
     for number, topic in enumerate(topics):
-        reader, settled = _open_part(facts, rest, address, topic, window)
-        parts.append(_Part(is_more, reader, settled, number if topics != [whole] else -1, accepted))
+        opened = _open_part(facts, rest, address, topic, window)
+        if opened is not None:
+            reader, settled = opened
+            parts.append(_Part(is_more, reader, settled, number if topics != [whole] else -1, accepted))
     return _Browser(parts)
 
 
-def _open_part(facts: LinkFacts, rest: Rest, address: Address, topic: str, window: int) -> tuple[Any, _Settled]:
+def _open_part(
+    facts: LinkFacts, rest: Rest, address: Address, topic: str, window: int
+) -> tuple[Any, _Settled] | None:
+    """The reader, and what it passes over; None if everything is settled: the library waits for a last message, then."""
     stats = rest.get(f"{topic_path(topic)}/internalStats")
     cursor = stats["cursors"].get(facts.options.queue_subscription)
     if cursor is None:
         raise AddressRefused(f"{address} has no subscription {facts.options.queue_subscription!r}")
-    ledger, entry = map(int, cursor["markDeletePosition"].split(":"))
+    ledger, entry = _position(cursor["markDeletePosition"])
+    if _position(stats["lastConfirmedEntry"]) <= (ledger, entry):
+        return None
     start = _pulsar.MessageId(-1, ledger, entry, -1)  # of an entry with several messages it shows that one, too
     settings = _pulsar.ReaderConfiguration()
     settings.receiver_queue_size(max(1, window))
     reader = open_reader(facts, topic, start, settings, f"browsing {address}")
     return reader, _Settled((ledger, entry), cursor["individuallyDeletedMessages"])
+
+
+def _position(text: str) -> _Position:
+    ledger, entry = map(int, text.split(":"))
+    return ledger, entry

@@ -38,7 +38,7 @@ def outgoing_of(facts: LinkFacts, envelope: Envelope, ticket: Ticket | None) -> 
     is_delayed = encoded.deliver_at > 0 and encoded.deliver_at > now_ms()
     if is_delayed:
         builder.deliver_at(encoded.deliver_at)
-    alone = is_delayed or encoded.size >= _LARGE or not facts.options.batching
+    alone = is_delayed or encoded.size >= _LARGE
     if address.temporary:  # the same topic, and the same producer
         address = Address(address.name, address.topic)
     return Outgoing(address, builder.build(), encoded.size, alone, ticket)

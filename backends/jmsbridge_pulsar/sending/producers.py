@@ -3,6 +3,9 @@
 Messages that are passed on together become one entry, and the answer to it is theirs: ``flush_async`` closes the entry
 and answers for it alone, since the library never closes one by itself (``_NEVER``). So there is one call back from the
 library for each entry, not for each message, which costs twice as much as all the rest.
+
+On a partitioned topic the library does not begin a flush while another is under way, and answers it with that one: for
+messages that are not stored, and stay where they are. There each message is sent by itself, and has its own answer.
 """
 
 import contextlib
@@ -28,10 +31,14 @@ _NEVER = 1 << 30  # more than an entry can have
 
 
 class Producers:
-    """For the I/O thread. ``prepare`` makes the subscription of a queue, so that its messages are kept."""
+    """For the I/O thread. ``prepare`` makes the subscription of a queue, so that its messages are kept.
 
-    def __init__(self, prepare: Callable[[Address, Done], None]) -> None:
+    ``forgotten`` gets the address of each producer that is no longer used.
+    """
+
+    def __init__(self, prepare: Callable[[Address, Done], None], forgotten: Callable[[Address], None]) -> None:
         self._prepare = prepare
+        self._forgotten = forgotten
         self._facts: LinkFacts | None = None
         self._made: OrderedDict[Address, _Producer] = OrderedDict()
         self._unflushed: set[_Producer] = set()
@@ -66,16 +73,21 @@ class Producers:
         self._prepare(address, made.prepared)
         return made
 
+    def __contains__(self, address: Address) -> bool:
+        return address in self._made
+
     def _forget(self, producer: "_Producer") -> None:
         if self._made.get(producer.address) is producer:
             del self._made[producer.address]
+            self._forgotten(producer.address)
 
     def close_one(self, address: Address, done: Done) -> None:
         """Close the producer of an address, which is to be deleted."""
-        producer = self._made.pop(address, None)
+        producer = self._made.get(address)
         if producer is None:
             done(None, None)
         else:
+            self._forget(producer)
             producer.close(done)
 
     def lose(self, topic: str, error: BackendError) -> list[Address]:
@@ -117,6 +129,7 @@ class _Producer:
         self._under_way: dict[int, list[Outgoing]] = {}
         self._number = 0
         self._closing: list[Done] = []
+        self._is_batched = False  # whether messages share entries
         self._is_stale = False  # the queue may have no subscription any more
         self._is_preparing = False  # it is being made again, and messages wait
 
@@ -126,15 +139,22 @@ class _Producer:
         return not (self._waiting or self._entry or self._under_way) and self._producer is not None
 
     def prepared(self, _: Any, error: BackendError | None) -> None:
-        """The queue has its subscription: open the producer."""
+        """The queue has its subscription: find out whether the topic is partitioned."""
         if error is not None:
             self._refuse(error)
+        else:
+            self._facts.library.partitions(self.topic, self._open)
+
+    def _open(self, result: Any, partitions: Any) -> None:
+        if result != Result.Ok:
+            self._opened(result, None)
             return
+        self._is_batched = self._facts.options.batching and list(partitions) == [self.topic]
         settings = _pulsar.ProducerConfiguration()
         settings.send_timeout_millis(0)  # an outcome is exact, or unknown because the link is lost
         settings.block_if_queue_full(False)
         settings.max_pending_messages(_NEVER)  # the facade bounds them by its send_window
-        settings.batching_enabled(self._facts.options.batching)
+        settings.batching_enabled(self._is_batched)
         settings.batching_max_messages(_NEVER)
         settings.batching_max_allowed_size_in_bytes(_NEVER)
         settings.batching_max_publish_delay_ms(_NEVER)
@@ -171,10 +191,11 @@ class _Producer:
             self._waiting.append(outgoing)
             self._facts.make_queue(self.address, self._prepared_again)
             return
-        if outgoing.alone:
+        if outgoing.alone or not self._is_batched:
             self.flush()
             self._facts.library.ask(self._producer.send_async, outgoing.message, done=self._expect([outgoing]))
-            self._facts.library.ask(self._producer.flush_async, done=lambda *_: None)
+            if self._is_batched:
+                self._facts.library.ask(self._producer.flush_async, done=lambda *_: None)
             return
         self._producer.send_async(outgoing.message, None)
         self._entry.append(outgoing)
