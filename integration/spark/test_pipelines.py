@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,6 +115,21 @@ def test_an_archive_is_replayed(spark: Any, urls: tuple[str, str], tmp_path: Pat
         ended(pipelines.replay(spark, archived, {"url": there}, root=str(tmp_path / "r"), where="priority < 5"))
     kept = {number: each for number, each in before.items() if number % 10 < 5}
     assert documents(there) == kept
+
+
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_a_folder_belongs_to_one_pipeline(spark: Any, urls: tuple[str, str], tmp_path: Path, is_marked: bool) -> None:
+    """Spark would not write the batches of another one, whose numbers the folder has."""
+    source, to = {"url": urls[0], "queue": "orders"}, str(tmp_path / "files")
+    ended(pipelines.archive(spark, source, to, root=str(tmp_path / "a")))
+    if not is_marked:  # as an earlier version left it
+        shutil.rmtree(f"{to}/_jmsbridge")
+    with pytest.raises(ConfigurationError, match="files of another stream"):
+        pipelines.archive(spark, source, to, root=str(tmp_path / "b"))
+    with pytest.raises(ConfigurationError, match="files of another stream"):
+        pipelines.drained_to(spark, source, to, "parquet", root=str(tmp_path / "b"))
+    ended(pipelines.archive(spark, source, to, root=str(tmp_path / "a")))
+    assert spark.read.parquet(to).count() == SENT
 
 
 def test_a_drain_gives_batches(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:

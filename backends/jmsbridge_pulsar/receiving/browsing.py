@@ -118,9 +118,7 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
     return _Browser(parts)
 
 
-def _open_part(
-    facts: LinkFacts, rest: Rest, address: Address, topic: str, window: int
-) -> tuple[Any, _Settled] | None:
+def _open_part(facts: LinkFacts, rest: Rest, address: Address, topic: str, window: int) -> tuple[Any, _Settled] | None:
     """The reader, and what it passes over; None if everything is settled: the library waits for a last message, then."""
     stats = rest.get(f"{topic_path(topic)}/internalStats")
     cursor = stats["cursors"].get(facts.options.queue_subscription)
