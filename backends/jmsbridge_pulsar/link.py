@@ -88,7 +88,7 @@ class Link(PulsarAdmin, PulsarPositions):
         self._relay = Relay(self._life, options, self._broken, self._refused, self._closed)
         self._library = Library(self._life, self._relay.words)
         self._producers = Producers(self._make_queue, self._forget_queue)
-        # None: made, and not asked again while there is a producer, which ends with its topic; else those who wait for it
+        # None: made, and not again while there is a producer, which ends with its topic; else those who wait for it
         self._queues: dict[Address, list[Done] | None] = {}
         self._channels: set[Channel] = set()
         self._facts: LinkFacts | None = None

@@ -119,7 +119,7 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
 
 
 def _open_part(facts: LinkFacts, rest: Rest, address: Address, topic: str, window: int) -> tuple[Any, _Settled] | None:
-    """The reader, and what it passes over; None if everything is settled: the library waits for a last message, then."""
+    """The reader, and what it passes over; None if all is settled, and the library would wait for the last one."""
     stats = rest.get(f"{topic_path(topic)}/internalStats")
     cursor = stats["cursors"].get(facts.options.queue_subscription)
     if cursor is None:

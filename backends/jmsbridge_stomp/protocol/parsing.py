@@ -76,7 +76,11 @@ class Parser:
             if len(buffer) <= end:
                 return None
             if buffer[end]:
-                raise Malformed(f"a body of {command} is longer than its content-length of {length}")
+                if command != "MESSAGE":
+                    raise Malformed(f"a body of {command} is longer than its content-length of {length}")
+                self._head = command, headers, begins, None  # that of a property, which Classic writes in its place
+                self._seen = begins
+                return self._next()
         body = bytes(memoryview(buffer)[begins:end])
         self._head = None
         self._start = self._seen = end + 1
@@ -159,7 +163,7 @@ def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon:
+        if not colon and command != "MESSAGE":  # where it is a part of a property's name with the end of a line in it
             raise Malformed(f"a header line without a colon: {line[:40]!r}")
         if unescapes:
             if "\\" in value:

@@ -115,13 +115,13 @@ def test_more_headers_than_brokers_accept_are_refused() -> None:
     [
         b"HTTP/1.1 400 Bad Request\r\n",
         b"\x16\x03\x01\x02\x00",
-        b"MESSAGE\nno colon\n\n\0",
+        b"RECEIPT\nno colon\n\n\0",
         b"MESSAGE\na:\\x\n\n\0",
         b"MESSAGE\na:\\\n\n\0",
         b"MESSAGE\na:\xff\n\n\0",
         b"MESSAGE\ncontent-length:-1\n\n\0",
         b"MESSAGE\ncontent-length:\xd9\xa3\n\nabc\0",
-        b"MESSAGE\ncontent-length:1\n\nab\0",
+        b"ERROR\ncontent-length:1\n\nab\0",
         b"MESSAGE\ncontent-length:9999999999\n\n",
         b"MESSAGE\n" + b"a:b\n" * 300,
         b"MESSAGE\n\n" + b"x" * 3000,
@@ -175,3 +175,13 @@ def test_a_nul_in_a_body_ends_no_frame_of_a_broker_that_ends_frames_with_lines(b
     data = b"MESSAGE\na:b\n\n%b\0\nRECEIPT\nreceipt-id:1\n\n\0\n" % body
     message, receipt = _parse(parser, _split(data, cuts))
     assert (message.body, receipt.command) == (body, "RECEIPT")
+
+
+def test_properties_of_foreign_messages_that_look_like_frames_are_no_reason_to_stop() -> None:
+    """Classic writes the end of a line in a name as it is, and a property ``content-length`` in place of its own."""
+    data = b"MESSAGE\na\nb:v\n\nbody\0\nMESSAGE\ncontent-length:1\n\nab\0\nMESSAGE\n\nlast\0\n"
+    for size in (1, 7, len(data)):
+        parser = Parser()
+        frames = [frame for at in range(0, len(data), size) for frame in parser.feed(data[at : at + size])]
+        assert [frame.body for frame in frames] == [b"body", b"ab", b"last"]
+        assert frames[0].headers == {"a": "", "b": "v"}
