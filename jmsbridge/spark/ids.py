@@ -143,6 +143,8 @@ class KeptIds:
                     self.reach = min(self.reach, age)
                 elif age <= self._retention:
                     break
+                elif group.told is None:  # its messages come again, whenever that is
+                    continue
                 left -= len(group.ids)
                 old.append(group)
         for group in old:

@@ -258,7 +258,7 @@ def _explained() -> Iterator[None]:
     except PySparkException as error:
         causes = _CAUSE.findall(str(error))
         if not causes:
-            raise JMSException(str(error).partition("\n")[0]) from error
+            raise JMSException(str(error).strip().partition("\n")[0]) from error
         name, text = causes[-1]
         raise (ConfigurationError if name == "ConfigurationError" else JMSException)(text) from error
 

@@ -160,7 +160,7 @@ class WriteOptions(Common, frozen=True, kw_only=True):
     @property
     def dedup_column(self) -> str | None:
         """The column whose values are given to the broker; none in transactions, where it may detect no duplicates."""
-        return None if self.transacted or self.dedup_id == "none" else self.dedup_id
+        return None if self.transacted or self.dedup_id.lower() == "none" else self.dedup_id
 
     @property
     def fixed(self) -> Destination | None:

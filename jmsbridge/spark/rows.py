@@ -29,6 +29,8 @@ _HEADERS = {
     "deliveryTime": "jms_delivery_time",
 }
 _GROUP_ID = "JMSXGroupID"
+_MESSAGE_ID = "messageId"
+_PLACES = frozenset({"offset", "lane", "position", "timestamp"})
 
 
 def check_columns(columns: Mapping[str, str], dedup_id: str | None) -> None:
@@ -38,18 +40,29 @@ def check_columns(columns: Mapping[str, str], dedup_id: str | None) -> None:
         if name in _BODIES:
             if kind not in ("binary", "string"):
                 raise ConfigurationError(f"the column {name} is {kind}; a body is binary or string: cast it")
-        elif name == dedup_id and name not in own:
-            if kind != "string":
-                raise ConfigurationError(f"the column {name} is {kind}; dedupId needs a string: cast it")
-        elif name not in own:
+        elif name not in own and name != dedup_id:
             raise ConfigurationError(
                 f"a message has no column {name!r}: {nearest(name, own, 'columns')}; "
                 "put values of your own into the map 'properties', or drop the column"
             )
-        elif kind != own[name]:
+        elif name in own and kind != own[name]:
             raise ConfigurationError(f"the column {name} is {kind}, not {own[name]}: cast it")
     if len(columns.keys() & set(_BODIES)) != 1:
         raise ConfigurationError(f"the rows need a column 'body' (or 'value'), and have {', '.join(columns)}")
+    _check_ids(columns, dedup_id)
+
+
+def _check_ids(columns: Mapping[str, str], dedup_id: str | None) -> None:
+    if dedup_id is None or (dedup_id == _MESSAGE_ID and dedup_id not in columns):
+        return
+    if dedup_id in _PLACES:
+        raise ConfigurationError(f"dedupId={dedup_id} is a place, which other messages have, too: give a column of ids")
+    if dedup_id not in columns:
+        raise ConfigurationError(
+            f"the rows have no column {dedup_id!r} (dedupId): {nearest(dedup_id, columns, 'columns')}"
+        )
+    if columns[dedup_id] != "string":
+        raise ConfigurationError(f"the column {dedup_id} is {columns[dedup_id]}; dedupId needs a string: cast it")
 
 
 def rows_of_batch(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

@@ -160,6 +160,8 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             source |= {"subscription": options.subscription_name, "selector": options.selector}
             if options.distributed:  # whose numbers are not all rows
                 source["distributed"] = True
+            if options.id_property is not None:  # ids of another kind would not be known again
+                source["idProperty"] = options.id_property
             self._log = Log(
                 Path(str(options.wal_path)),
                 source,

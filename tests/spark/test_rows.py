@@ -169,3 +169,17 @@ def test_properties_that_only_other_providers_allow_are_passed_on() -> None:
     with jmsbridge.connect("embedded:") as connection:
         outgoing = message_of({"body": "x", "properties": list(given.items())}, connection.create_session())
     assert dict(outgoing.message.properties) == given
+
+
+@pytest.mark.parametrize(
+    ("columns", "dedup_id", "problem"),
+    [
+        ({"body": "string"}, "key", "no column 'key'"),
+        ({"body": "string", "priority": "int"}, "priority", "needs a string"),
+        ({"body": "string", "offset": "bigint"}, "offset", "is a place"),
+    ],
+)
+def test_ids_are_in_a_column_of_texts(columns: dict[str, str], dedup_id: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        check_columns(columns, dedup_id)
+    check_columns({"body": "string"}, "messageId")
