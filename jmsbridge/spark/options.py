@@ -23,6 +23,7 @@ from jmsbridge.documents import destination_named
 from jmsbridge.errors import ConfigurationError
 
 __all__ = [
+    "MESSAGE_ID",
     "BrowseOptions",
     "Common",
     "ReadOptions",
@@ -32,12 +33,14 @@ __all__ = [
     "columns_options",
     "connect",
     "converted",
+    "local_path",
     "read_options",
     "write_options",
 ]
 
 _PASS_THROUGH = "jms."
-_MESSAGE_ID = "messageId"
+MESSAGE_ID = "messageId"
+"""The column that identifies a row, unless ``dedupId`` names another."""
 _VISIBLE = "options are visible in plans and logs: give passwordEnv or passwordFile instead"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+")
@@ -140,7 +143,7 @@ class WriteOptions(Common, frozen=True, kw_only=True):
     topic: str | None = None
     destination: str | None = None
     """The same in one text: ``orders`` or ``topic:news``."""
-    dedup_id: str = _MESSAGE_ID
+    dedup_id: str = MESSAGE_ID
     """The column by whose value a broker that detects duplicates drops a row sent again; ``none``: no column."""
     duplicate_window: Positive = 20_000
     """How many ids the broker remembers for each destination: a larger batch is refused."""
@@ -210,17 +213,23 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
     return msgspec.structs.replace(options, wal_path=_folder(options.wal_path))
 
 
-def _folder(path: str) -> str:
-    """The folder of a log; ConfigurationError for one that is not in a file system."""
+def local_path(path: str) -> str | None:
+    """A path as Python opens it; None if it is not in a file system."""
     scheme, _, rest = path.partition(":")
     if not rest or not _SCHEME.fullmatch(scheme):
         return path
-    if scheme.lower() != "file":
+    return "/" + rest.lstrip("/") if scheme.lower() == "file" else None
+
+
+def _folder(path: str) -> str:
+    """The folder of a log; ConfigurationError for one that is not in a file system."""
+    found = local_path(path)
+    if found is None:
         raise ConfigurationError(
             f"the log (walPath, in a pipeline below its root) cannot be in {path!r}: it needs a folder of a file "
             "system, local or shared, in which files can be locked"
         )
-    return "/" + rest.lstrip("/")
+    return found
 
 
 def _check_queues(options: ReadOptions) -> None:
@@ -283,7 +292,7 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
         raise ConfigurationError("give one of queue, topic and destination")
     if options.queue is not None and not isinstance(options.fixed, Queue):
         raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
-    if options.transacted and options.dedup_id not in (_MESSAGE_ID, "none"):
+    if options.transacted and options.dedup_id not in (MESSAGE_ID, "none"):
         raise ConfigurationError("give transacted or dedupId, not both: brokers detect no duplicates in transactions")
     return options
 

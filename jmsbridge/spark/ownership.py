@@ -4,7 +4,6 @@ Spark's file sink numbers the batches of a folder, and writes none whose number 
 pipeline have numbers of their own: they would be taken from the queue and never be written.
 """
 
-import re
 import uuid
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.files import write_whole
+from jmsbridge.spark.options import local_path
 
 __all__ = ["claim"]
 
@@ -29,7 +29,7 @@ def claim(spark: SparkSession, to: str, form: str, root: Path) -> None:
     owners = _owners(spark, mark)
     if own in owners:
         return
-    if owners or _newest(to) > _planned(root):
+    if owners or _last_batch(f"{to}/_spark_metadata") > _last_batch(f"{root}/checkpoint/offsets"):
         raise ConfigurationError(
             f"{to} has the files of another stream, with a root or checkpoint other than {root}: Spark would not write "
             "batches whose numbers it has. Give a new folder, or the root that it was begun with"
@@ -46,17 +46,11 @@ def _own(root: Path) -> str:
     return path.read_text(encoding="ascii")
 
 
-def _newest(to: str) -> int:
-    """The number of the last batch that a folder has; -1 if it has none, or is not in a local file system."""
-    folder = Path(re.sub(r"^file:/*", "/", to)) / "_spark_metadata"
-    numbers = (path.name.removesuffix(".compact") for path in folder.glob("*"))
-    return max((int(number) for number in numbers if number.isdigit()), default=-1)
-
-
-def _planned(root: Path) -> int:
-    """The number of the last batch that the pipeline has planned; -1 if it has none."""
-    found = (path.name for path in (root / "checkpoint" / "offsets").glob("*"))
-    return max((int(number) for number in found if number.isdigit()), default=-1)
+def _last_batch(folder: str) -> int:
+    """The highest number of the files that Spark keeps for batches; -1 if it has none, or the folder is elsewhere."""
+    path = local_path(folder)
+    names = (each.name.removesuffix(".compact") for each in Path(path).glob("*")) if path is not None else ()
+    return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
 def _owners(spark: SparkSession, mark: str) -> list[str]:

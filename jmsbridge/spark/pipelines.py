@@ -103,8 +103,7 @@ def archive(
 ) -> StreamingQuery:
     """Move messages into Parquet files at ``to``, in folders by date and destination, each exactly once."""
     rows = _messages(spark, source, root).withColumn("date", F.to_date(_sent()))
-    claim(spark, to, "parquet", Path(str(check_source(source, root).wal_path)).parent)
-    writer = rows.writeStream.format("parquet").option("path", to).partitionBy("date", "destination")
+    writer = _into_files(rows, source, to, "parquet", root).partitionBy("date", "destination")
     return _start(writer, root, trigger)
 
 
@@ -155,9 +154,7 @@ def drained_to(
     spark: SparkSession, source: Options, to: str, form: str, *, root: str, trigger: str = AVAILABLE_NOW
 ) -> StreamingQuery:
     """``drain`` into files of this format in one folder, each message exactly once."""
-    rows = _messages(spark, source, root)
-    claim(spark, to, form, Path(str(check_source(source, root).wal_path)).parent)
-    return _start(rows.writeStream.format(form).option("path", to), root, trigger)
+    return _start(_into_files(_messages(spark, source, root), source, to, form, root), root, trigger)
 
 
 def dlq_report(spark: SparkSession, source: Options) -> DataFrame:
@@ -201,8 +198,7 @@ def analyse(  # size: one parameter per setting of the aggregation
     table = rows.groupBy(*keys).agg(*found)
     start, end = F.col("window.start").alias("start"), F.col("window.end").alias("end")
     flat = table.select(start, end, *(column for column in table.columns if column != "window"))
-    claim(spark, to, "parquet", Path(str(check_source(source, root).wal_path)).parent)
-    return _start(flat.writeStream.format("parquet").option("path", to), root, trigger)
+    return _start(_into_files(flat, source, to, "parquet", root), root, trigger)
 
 
 def _check_names(by: Sequence[str], value: str | None) -> None:
@@ -231,6 +227,12 @@ def _with_log(source: Options, root: str) -> dict[str, str]:
     if any(name.lower() == "walpath" for name in given):
         raise ConfigurationError("leave out walPath: a pipeline keeps its log in root, beside its checkpoint")
     return {**given, "walPath": f"{root}/log"}
+
+
+def _into_files(rows: DataFrame, source: Options, to: str, form: str, root: str) -> DataStreamWriter:
+    """Writes files of a folder that belongs to this pipeline; ConfigurationError if it is another one's."""
+    claim(rows.sparkSession, to, form, Path(str(check_source(source, root).wal_path)).parent)
+    return rows.writeStream.format(form).option("path", to)
 
 
 def _start(writer: DataStreamWriter, root: str, trigger: str) -> StreamingQuery:

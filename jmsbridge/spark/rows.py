@@ -11,6 +11,7 @@ from jmsbridge.codecs import javatext
 from jmsbridge.config.suggest import nearest
 from jmsbridge.documents import BadDocument, Outgoing, from_document, from_json, set_properties
 from jmsbridge.errors import ConfigurationError
+from jmsbridge.spark.options import MESSAGE_ID
 from jmsbridge.spark.schema import types
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
@@ -29,7 +30,6 @@ _HEADERS = {
     "deliveryTime": "jms_delivery_time",
 }
 _GROUP_ID = "JMSXGroupID"
-_MESSAGE_ID = "messageId"
 _PLACES = frozenset({"offset", "lane", "position", "timestamp"})
 
 
@@ -40,20 +40,21 @@ def check_columns(columns: Mapping[str, str], dedup_id: str | None) -> None:
         if name in _BODIES:
             if kind not in ("binary", "string"):
                 raise ConfigurationError(f"the column {name} is {kind}; a body is binary or string: cast it")
-        elif name not in own and name != dedup_id:
+        elif name in own:
+            if kind != own[name]:
+                raise ConfigurationError(f"the column {name} is {kind}, not {own[name]}: cast it")
+        elif name != dedup_id:
             raise ConfigurationError(
                 f"a message has no column {name!r}: {nearest(name, own, 'columns')}; "
                 "put values of your own into the map 'properties', or drop the column"
             )
-        elif name in own and kind != own[name]:
-            raise ConfigurationError(f"the column {name} is {kind}, not {own[name]}: cast it")
     if len(columns.keys() & set(_BODIES)) != 1:
         raise ConfigurationError(f"the rows need a column 'body' (or 'value'), and have {', '.join(columns)}")
     _check_ids(columns, dedup_id)
 
 
 def _check_ids(columns: Mapping[str, str], dedup_id: str | None) -> None:
-    if dedup_id is None or (dedup_id == _MESSAGE_ID and dedup_id not in columns):
+    if dedup_id is None or (dedup_id == MESSAGE_ID and dedup_id not in columns):
         return
     if dedup_id in _PLACES:
         raise ConfigurationError(f"dedupId={dedup_id} is a place, which other messages have, too: give a column of ids")

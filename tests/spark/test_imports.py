@@ -12,8 +12,10 @@ _PACKAGE = "jmsbridge.spark."
 OF_THE_LOG = {"log", "ids", "files", "receiving", "slices", "stream", "staging", "planning", "distributed"}
 SHARED = ["options", "connections", "schema", "rows", "sink", "sending", "showing"]
 BY_POSITION = ["position_options", "ranges", "positions"]
-KNOW_SPARK = {"source", "stream", "distributed", "sink", "showing", "positions", "pipelines"}
-KNOW_SPARK |= {"ownership", "jobs", "demo"}
+KNOW_SPARK = {
+    *("source", "stream", "distributed", "sink", "showing", "positions"),
+    *("pipelines", "ownership", "jobs", "demo"),
+}
 
 
 def imports(module: str) -> set[str]:
