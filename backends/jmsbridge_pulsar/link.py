@@ -27,9 +27,10 @@ from jmsbridge_pulsar.administration.admin import PulsarAdmin
 from jmsbridge_pulsar.administration.rest import Rest, rest_of
 from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.attachments import Attached
-from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code, whole_topic
+from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code
 from jmsbridge_pulsar.connection.library import Library, Result
 from jmsbridge_pulsar.connection.options import PulsarOptions, method_of
+from jmsbridge_pulsar.connection.partitions import whole_of
 from jmsbridge_pulsar.connection.relay import Relay
 from jmsbridge_pulsar.facts import NATIVE, LinkFacts
 from jmsbridge_pulsar.messages.names import Names
@@ -297,13 +298,13 @@ class Link(PulsarAdmin, PulsarPositions):
     def _closed(self, attached: Attached) -> None:
         """A broker closed a producer or a consumer: perhaps its topic was deleted, and then a queue is no queue now."""
         if attached.name is None:
-            for address in self._producers.closed(whole_topic(attached.topic)):
+            for address in self._producers.closed(whole_of(attached.topic)):
                 self._forget_queue(address)
 
     def _refused(self, attached: Attached, code: int, said: str) -> None:
         """A broker closed a producer or a consumer, and does not let it in again."""
         result, broker = result_of_code(code), self._life.broker
-        topic = whole_topic(attached.topic)
+        topic = whole_of(attached.topic)
         if attached.name is None:
             error = explain(result, f"sending to {topic}", broker, sending=True, said=said)
             for address in self._producers.lose(topic, error):

@@ -11,8 +11,9 @@ import msgspec
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, DestinationInfo, NotSupported
 from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, subscription_path, topic_path
-from jmsbridge_pulsar.administration.topics import delete_topic, parts_of, whole_of
+from jmsbridge_pulsar.administration.topics import delete_topic, parts_of
 from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.connection.partitions import whole_of
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, REGISTRY, owner_of
 

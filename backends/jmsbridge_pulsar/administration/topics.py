@@ -1,14 +1,12 @@
 """What is done with topics over the REST interface. These calls block."""
 
 from contextlib import suppress
-from typing import Final
 
 from jmsbridge.spi import AddressInUse, AddressRefused
 from jmsbridge_pulsar.administration.rest import Rest, subscription_path, topic_path
+from jmsbridge_pulsar.connection.partitions import MARK
 
-__all__ = ["delete_topic", "parts_of", "whole_of"]
-
-_PARTITION: Final = "-partition-"
+__all__ = ["delete_topic", "parts_of"]
 
 
 def parts_of(rest: Rest, topic: str) -> list[str]:
@@ -17,13 +15,7 @@ def parts_of(rest: Rest, topic: str) -> list[str]:
         count = rest.get(f"{topic_path(topic)}/partitions")["partitions"]
     except AddressRefused:  # it does not exist
         count = 0
-    return [f"{topic}{_PARTITION}{number}" for number in range(count)] or [topic]
-
-
-def whole_of(topic: str) -> str:
-    """The topic that this one is a partition of, or itself: no other topic of ours has such a name."""
-    begin, mark, number = topic.rpartition(_PARTITION)
-    return begin if mark and number.isdecimal() else topic
+    return [f"{topic}{MARK}{number}" for number in range(count)] or [topic]
 
 
 def delete_topic(rest: Rest, topic: str) -> None:

@@ -65,6 +65,12 @@ class Controlled(Protocol):
     def ready(self, grant: Callable[[int], None]) -> None:
         """It has no credit and can get some now, with ``grant``; again after the broker has moved its topic."""
 
+    def used(self, count: int) -> None:
+        """The library would ask for that many messages more: it has passed so many on, or dropped them."""
+
+    def start(self, partition: int) -> tuple[int, int] | None:
+        """After which message, by ledger and entry, a new subscription that is not durable begins; None: at the end."""
+
     def refused(self, error: BackendError) -> None:
         """The broker has closed it, and does not let it come again."""
 

@@ -17,6 +17,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 from jmsbridge.transport.network.diagnosis import link_lost, not_connected
+from jmsbridge_pulsar.connection.partitions import whole_of
 from jmsbridge_pulsar.connection.protocol import Malformed
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "loss",
     "result_of",
     "result_of_code",
-    "whole_topic",
 ]
 
 Result = _pulsar.Result
@@ -121,7 +121,7 @@ class Words:
 
     def correct(self, topic: str, code: int) -> None:
         """The library will report NotAllowedError for a consumer of this topic: it is this code."""
-        self._codes[whole_topic(topic)] = code
+        self._codes[whole_of(topic)] = code
 
     def code(self, topic: str, result: "_pulsar.Result") -> int | None:
         """The code of a result that is not the true one; None if it is."""
@@ -190,11 +190,6 @@ def _login_refused(refusal: Refusal, endpoint: Endpoint, method: str | None) -> 
 def result_of(error: BaseException) -> "_pulsar.Result":
     """The result that the library raised as an exception."""
     return Result.__members__.get(type(error).__name__, Result.UnknownError)
-
-
-def whole_topic(topic: str) -> str:
-    """The topic of a partition."""
-    return topic.partition("-partition-")[0]
 
 
 def result_of_code(code: int) -> "_pulsar.Result":

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from jmsbridge_pulsar.connection.partitions import number_of_partition
+
 __all__ = [
     "AUTH_CHALLENGE",
     "CLOSE_CONSUMER",
@@ -85,7 +87,7 @@ _VARINT: Final = 10  # bytes of a number, at most
 _WORDS: Final = 300  # characters of a text that is shown
 
 _CLIENT, _AUTH_DATA, _PROTOCOL, _AUTH_METHOD, _PROXIED = 1, 3, 4, 5, 6  # fields of CONNECT
-_TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _METADATA, _PROPERTIES = 1, 4, 6, 8, 10, 18  # fields of SUBSCRIBE
+_TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _START, _METADATA, _PROPERTIES = 1, 4, 6, 8, 9, 10, 18  # of SUBSCRIBE
 _URL, _TLS_URL, _RESPONSE, _REQUEST, _THROUGH_SERVICE = 1, 2, 3, 4, 8  # fields of LOOKUP_RESPONSE
 _REDIRECT, _FAILED = 0, 2  # values of _RESPONSE; the first: ask that broker instead
 _ERRORS: Final = {LOOKUP_RESPONSE: (6, 7), PARTITIONS_RESPONSE: (4, 5)}  # fields with code and text of the error
@@ -93,6 +95,7 @@ _FATAL: Final = {6, 14}  # codes for which the library ends the connection: not 
 _RETRIED, _NOT_ALLOWED = 1, 22  # codes for which it tries again, or reports the error
 _PRODUCER, _SEQUENCE, _CODE, _MESSAGE = 1, 2, 3, 4  # fields of SEND_ERROR
 _CHECKSUM: Final = 9  # a value of _CODE
+_UNSIGNED: Final = (1 << 64) - 1
 
 
 class Malformed(Exception):
@@ -114,16 +117,22 @@ class Consumer(msgspec.Struct, frozen=True):
     fields: list[tuple[int, Value]]
     number: int
     name: str
-    is_partition: bool
-    """Whether the topic is a part of another one."""
+    partition: int
+    """Which part of a topic it is for; -1 if that has no parts."""
 
-    def encode(self, own: dict[str, str], properties: dict[str, str], *, durable: bool) -> bytes:
+    def encode(
+        self, own: dict[str, str], properties: dict[str, str], start: tuple[int, int] | None, *, durable: bool
+    ) -> bytes:
         """The frame, with more properties of the consumer, its ``own``.
 
-        It is for a subscription that is durable or not, and has ``properties`` if it is new.
+        It is for a subscription that is durable or not, and if it is new has ``properties`` and begins after ``start``
+        (ledger and entry).
         """
         fields = [(number, value) for number, value in self.fields if number != _DURABLE]
         fields.append((_DURABLE, int(durable)))
+        if start is not None:
+            ledger, entry = start
+            fields.append((_START, _encode(1, ledger & _UNSIGNED) + _encode(2, entry & _UNSIGNED)))
         for field, texts in ((_METADATA, own), (_PROPERTIES, properties)):
             for name, text in texts.items():
                 fields.append((field, _encode(1, name.encode()) + _encode(2, text.encode())))
@@ -283,8 +292,8 @@ def parse_subscribe(command: bytes) -> Consumer:
     inside = _first(command, SUBSCRIBE)
     fields = list(_fields(inside)) if isinstance(inside, bytes) else []
     found = dict(fields)
-    is_partition = "-partition-" in text_of(found, _TOPIC)
-    return Consumer(fields, number_of(found, _CONSUMER_ID), text_of(found, _CONSUMER_NAME), is_partition)
+    partition = number_of_partition(text_of(found, _TOPIC))
+    return Consumer(fields, number_of(found, _CONSUMER_ID), text_of(found, _CONSUMER_NAME), partition)
 
 
 def encode_flow(consumer: int, permits: int) -> bytes:

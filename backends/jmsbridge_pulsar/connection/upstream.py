@@ -73,8 +73,8 @@ class Upstream:
             asked = parse_subscribe(frame.command)
             found = self._controlled.get(asked.name)
             if found is not None:
-                data = asked.encode(found.own, found.properties, durable=found.durable)
-                if not (asked.is_partition and found.takes):  # the library divides the credit between partitions
+                data = asked.encode(found.own, found.properties, found.start(asked.partition), durable=found.durable)
+                if asked.partition < 0 or not found.takes:  # the library divides the credit between partitions
                     self._ours[asked.number] = found
                     self._fresh.add(asked.number)
         self._made.append(data)
@@ -87,6 +87,8 @@ class Upstream:
         elif number in self._fresh:
             self._fresh.discard(number)
             ours.ready(partial(self._grant, number))
+        else:
+            ours.used(number_of(contents(frame.command), 2))
 
     def _grant(self, number: int, permits: int) -> None:
         self.insert(encode_flow(number, permits))

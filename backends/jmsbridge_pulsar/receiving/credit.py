@@ -7,7 +7,11 @@ from collections.abc import Callable
 from jmsbridge.spi import BackendError
 from jmsbridge.transport.network.link_life import LinkLife
 
-__all__ = ["Credit"]
+__all__ = ["Credit", "at_end"]
+
+
+def at_end(partition: int) -> None:
+    """For consumers whose subscription is never made anew at a certain message."""
 
 
 class Credit:
@@ -22,24 +26,33 @@ class Credit:
         *,
         durable: bool,
         takes: bool = True,
+        start: Callable[[int], tuple[int, int] | None] = at_end,
     ) -> None:
         self.durable = durable
         self.takes = takes
         self.own = own
         self.properties = properties
         self.refused = refused
+        self.start = start
         self._life = life
         self._lock = threading.Lock()  # guards what follows; nothing is called while it is held
         self._wanted = 0  # what the facade still wants
-        self._asked = 0  # what the broker may still send, or has sent and nobody has taken
+        self._asked = 0  # what the broker was asked for
+        self._taken = 0  # of those, what was taken from the library
+        self._used = 0  # what the library counts as passed on or dropped: it says so for several at once
         self._grant: Callable[[int], None] | None = None
         self.asked_at = 0.0
         """The ``time.monotonic()`` of the last request for messages."""
 
     def ready(self, grant: Callable[[int], None]) -> None:
         """The consumer can get messages; the broker knows of no credit. I/O thread."""
+        self._begin(grant)
+        self._ask()
+
+    def used(self, count: int) -> None:
+        """See ``Controlled``: those that it dropped are part of a chunk or an entry, or had come before. I/O thread."""
         with self._lock:
-            self._grant, self._asked = grant, 0
+            self._used += count
         self._ask()
 
     def allow(self, count: int) -> None:
@@ -51,7 +64,7 @@ class Credit:
     def moved(self, taken: int, shown: int) -> None:
         """So many messages were taken, and so many shown; for those that were dropped the facade wants others."""
         with self._lock:
-            self._asked -= taken
+            self._taken += taken
             self._wanted -= shown
         if taken > shown:
             self._ask()
@@ -60,16 +73,24 @@ class Credit:
         """The facade wants nothing more; returns how many messages may still come."""
         with self._lock:
             self._wanted = 0
-            return max(0, self._asked)
+            return max(0, self._open())
 
     def close(self) -> None:
         """The consumer is closed; another one may follow."""
+        self._begin(None)
+
+    def _begin(self, grant: Callable[[int], None] | None) -> None:
         with self._lock:
-            self._grant, self._asked = None, 0
+            self._grant = grant
+            self._asked = self._taken = self._used = 0
+
+    def _open(self) -> int:
+        """What the broker may still send, or has sent and nobody has taken."""
+        return self._asked - max(self._taken, self._used)
 
     def _ask(self) -> None:
         with self._lock:
-            grant, count = self._grant, self._wanted - self._asked
+            grant, count = self._grant, self._wanted - self._open()
             if grant is None or count <= 0:
                 return
             self._asked += count

@@ -1,7 +1,5 @@
 """Where the pump of a subscription takes its messages from: decodes them, and drops what must not be shown."""
 
-import heapq
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,8 +12,10 @@ from jmsbridge_pulsar.connection.errors import explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.messages.conventions import CONNECTION
 from jmsbridge_pulsar.receiving.credit import Credit
+from jmsbridge_pulsar.receiving.delayed import Delayed
 from jmsbridge_pulsar.receiving.delivery import Delivery, envelope_of, key_of, read_text
 from jmsbridge_pulsar.receiving.memory import Accepted, Key
+from jmsbridge_pulsar.receiving.resuming import Progress
 from jmsbridge_pulsar.receiving.takers import Taker
 
 __all__ = ["Flow"]
@@ -23,7 +23,6 @@ __all__ = ["Flow"]
 _POLL = 0.02  # seconds for which it waits for a message; then the pump looks whether it is to stop
 _FIRST = 0.2  # seconds after opening in which the first message may still come
 _NEXT = 0.05  # seconds after a message in which the next one may still come
-_HELD = 1000  # delayed messages that wait here; with so many, nothing more is taken
 
 
 class Flow:
@@ -40,6 +39,7 @@ class Flow:
         credit: Credit,
         open_taker: Callable[[], Taker],
         let_go: Callable[[], bool],
+        progress: Progress | None,
     ) -> None:
         self._facts = facts
         self._interest = interest
@@ -48,13 +48,13 @@ class Flow:
         self._let_go = let_go
         self._credit = credit
         self._browses = interest.mode is Mode.BROWSE
+        self._progress = progress
         self._counts = not interest.address.topic or interest.shared  # the broker's count of deliveries is of use
         self._taker: Taker | None = None
         self._quiet_at = 0.0  # time.monotonic() after which no message is expected to be on its way
         self._has_taken = False  # a message since it was opened
-        self._held: list[tuple[int, int, Arrival]] = []
-        self._numbers = itertools.count()
-        self.unsettled: dict[Key, Delivery] = {}
+        self._delayed = Delayed(interest.address)
+        self.unsettled: dict[Key, Delivery] = {} if progress is None else progress.unsettled
         """What the application, or the facade, has."""
 
     def begin(self) -> Taker:
@@ -74,11 +74,11 @@ class Flow:
     def fetch(self, most: int, *, wait: bool) -> Sequence[Arrival]:
         """See ``Source``."""
         taker = self.begin()
-        found = self._due(most)
+        found = self._delayed.due(most)
         taken = 0
         patience = 0.0 if found else _POLL if wait else max(0.0, self._quiet() - time.monotonic())
         try:
-            while len(found) < most and len(self._held) < _HELD:
+            while len(found) < most and not self._delayed.is_full():
                 message = taker.take(patience)
                 if message is None:
                     break
@@ -116,17 +116,10 @@ class Flow:
 
     # -- messages
 
-    def _due(self, most: int) -> list[Arrival]:
-        found: list[Arrival] = []
-        if self._held:
-            now = now_ms()
-            while self._held and self._held[0][0] <= now and len(found) < most:
-                found.append(heapq.heappop(self._held)[2])
-        return found
-
     def _arrival(self, taker: Taker, message: Any) -> Arrival | None:
         """The message for the facade; None if it is not to be shown, or not yet."""
         key = key_of(message)
+        is_repeated = self._progress is not None and self._progress.see(key)
         if key in self.unsettled:
             return None  # the broker moved the topic and delivers what is here once more
         if self._accepted is not None and key in self._accepted:
@@ -141,11 +134,12 @@ class Flow:
         if self._browses and (is_expired(envelope) or envelope.delivery_time > now_ms()):
             return None
         count = message.redelivery_count() + 1 if self._counts else 1
+        count += is_repeated
         delivery = Delivery(message, key, envelope, count)
         self.unsettled[key] = delivery
         arrival = Arrival(delivery, envelope, count > 1, count)
         if not self._counts and envelope.delivery_time > now_ms():
-            heapq.heappush(self._held, (envelope.delivery_time, next(self._numbers), arrival))
+            self._delayed.add(arrival)
             return None
         return arrival
 

@@ -10,8 +10,9 @@ import _pulsar
 
 from jmsbridge.spi import Address, BackendError, Interest, LinkLost
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_pulsar.connection.errors import explain, result_of_code, whole_topic
+from jmsbridge_pulsar.connection.errors import explain, result_of_code
 from jmsbridge_pulsar.connection.library import Answered, Result
+from jmsbridge_pulsar.connection.partitions import whole_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
@@ -154,7 +155,7 @@ def _attach(facts: LinkFacts, topic: str, start: Callable[[Answered], None], don
     deadline = time.monotonic() + _PATIENCE
 
     def answered(result: Any, made: Any) -> None:
-        code = facts.library.words.code(whole_topic(topic), result)
+        code = facts.library.words.code(whole_of(topic), result)
         if code is None:
             done(result, made)
         elif code not in _NOT_READY or time.monotonic() > deadline:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from jmsbridge.spi import BackendError, ChannelLost, Inbox, Interest, LinkLost, Mode, Native, Outcome, Ticket
@@ -9,7 +10,7 @@ from jmsbridge.transport.deliveries.polling import CreditPump
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.browsing import open_browser
-from jmsbridge_pulsar.receiving.credit import Credit
+from jmsbridge_pulsar.receiving.credit import Credit, at_end
 from jmsbridge_pulsar.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_pulsar.receiving.definitions import check_definition, definition
 from jmsbridge_pulsar.receiving.delivery import Delivery
@@ -17,7 +18,8 @@ from jmsbridge_pulsar.receiving.filtering import filter_properties
 from jmsbridge_pulsar.receiving.flow import Flow
 from jmsbridge_pulsar.receiving.memory import accepted_of
 from jmsbridge_pulsar.receiving.opening import open_taker, subscription_name
-from jmsbridge_pulsar.receiving.takers import Taker
+from jmsbridge_pulsar.receiving.resuming import Progress
+from jmsbridge_pulsar.receiving.takers import ConsumerTaker, Taker
 
 __all__ = ["Subscription"]
 
@@ -37,7 +39,10 @@ class Subscription:
         self.native: Native = _native(facts, interest)
         name = subscription_name(facts, interest)
         where = facts.names.topic(interest.address)
-        self._accepted = accepted_of(str(facts.life.endpoint), where, name) if name else None
+        whole = str(facts.life.endpoint), where, name
+        self._accepted = accepted_of(*whole) if name else None
+        is_durable = bool(name) and (not interest.address.topic or interest.durable)
+        self._progress = Progress(whole) if name and not is_durable else None
         self._returns = not interest.address.topic or interest.shared  # the broker returns single messages
         self._taker: Taker | None = None
         self._credit = Credit(
@@ -45,9 +50,10 @@ class Subscription:
             filter_properties(interest) if facts.options.broker_selectors else {},
             {} if interest.key is None else definition(interest, facts.client_id),
             self._failed,
-            durable=bool(name) and (not interest.address.topic or interest.durable),
+            durable=is_durable,
+            start=at_end if self._progress is None else self._progress.start,
         )
-        self._flow = Flow(facts, interest, self._accepted, self._credit, self._open, self._let_go)
+        self._flow = Flow(facts, interest, self._accepted, self._credit, self._open, self._let_go, self._progress)
         self._dead_letters = SubscriptionDeadLetters(facts, interest, self._accept, self._give_back)
         self._error: BackendError | None = None
         self._closing = threading.Lock()
@@ -71,13 +77,14 @@ class Subscription:
                 self._life.wait(lambda done: self._facts.make_queue(address, done), f"consuming {address}")
         except BaseException:
             self._pump.close(timeout=0.0)
+            self._life.thread.post(lambda: self._close_taker(lambda *_: None))
             raise
 
     def _open(self) -> Taker:
         facts, interest = self._facts, self.interest
         made: Taker
         if interest.mode is Mode.BROWSE:
-            made = open_browser(facts, interest.address, interest.window)
+            self._taker = made = open_browser(facts, interest.address, interest.window)
         else:
             if interest.key is not None and facts.rest is not None:
                 topic = facts.names.topic(interest.address)
@@ -86,7 +93,10 @@ class Subscription:
             made = self._life.wait(
                 lambda done: open_taker(facts, interest, self._credit, done), f"consuming {interest.address}"
             )
-        self._taker = made
+            self._taker = made
+            if self._progress is not None and isinstance(made, ConsumerTaker):
+                ask = partial(made.ask_last, facts.library)
+                self._progress.begin(self._life.wait(ask, f"the last message of {interest.address}"))
         return made
 
     def _let_go(self) -> bool:
@@ -198,6 +208,8 @@ class Subscription:
     def _close_taker(self, done: Done) -> None:
         taker, self._taker = self._taker, None
         self._credit.close()
+        if self._progress is not None:
+            self._progress.close()
 
         def closed(*_: Any) -> None:
             done(None, None)
@@ -222,6 +234,8 @@ class Subscription:
         self._pump.close(error, 0.0)
         self._taker = None
         self._flow.forget()
+        if self._progress is not None:
+            self._progress.close()
 
 
 def _native(facts: LinkFacts, interest: Interest) -> Native:

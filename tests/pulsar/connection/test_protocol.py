@@ -248,8 +248,10 @@ def test_a_refusal_keeps_its_producer_and_its_sequence() -> None:
 def test_subscribe_gets_properties_and_durability() -> None:
     data = frame(Kind.SUBSCRIBE, f1="persistent://a/b/c-partition-2", f2="sub", f4=5, f6="name", f8=1)
     asked = parse_subscribe(data[8:])
-    assert (asked.number, asked.name, asked.is_partition) == (5, "name", True)
-    sent = Command(asked.encode({"own": "text"}, {"key": "value"}, durable=False))
+    assert (asked.number, asked.name, asked.partition) == (5, "name", 2)
+    sent = Command(asked.encode({"own": "text"}, {"key": "value"}, (7, -1), durable=False))
+    (start,) = sent.fields.all(9)
+    assert (start.number(1), start.number(2)) == (7, (1 << 64) - 1)
     assert (sent.fields.number(8), sent.fields.text(2)) == (0, "sub")
     assert [(each.text(1), each.text(2)) for each in sent.fields.all(10)] == [("own", "text")]
     assert [(each.text(1), each.text(2)) for each in sent.fields.all(18)] == [("key", "value")]
