@@ -37,7 +37,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     close_timeout: Seconds = 30.0
     """How long closing waits for the broker; sends that are incomplete then fail, in order."""
     reconnect_delay: Seconds = 0.1
-    """The pause before the first attempt to reconnect; doubles with each attempt, with jitter."""
+    """The pause after a first failed attempt to reconnect; doubles each time, with jitter. Also between links that are
+    lost within a second."""
     reconnect_delay_max: Seconds = 30.0
     """The longest pause between two attempts."""
     reconnect_attempts: CountOrNone = None

@@ -1,8 +1,7 @@
 """When a session whose channel is lost repeatedly gets another one, and when it is given up."""
 
-import random
-
 from jmsbridge.config import Options
+from jmsbridge.core.links.pauses import pause_after
 from jmsbridge.core.runtime.clock import Clock
 
 __all__ = ["ChannelDeaths"]
@@ -16,8 +15,7 @@ class ChannelDeaths:
 
     def __init__(self, clock: Clock, options: Options) -> None:
         self._clock = clock
-        self._first_pause = options.reconnect_delay
-        self._longest_pause = options.reconnect_delay_max
+        self._options = options
         self._last = 0.0
         self.in_a_row = 0
 
@@ -36,7 +34,4 @@ class ChannelDeaths:
 
     def pause(self) -> float:
         """Seconds until the next channel may be opened: 0 after the first loss, then doubling."""
-        if self.in_a_row <= 1:
-            return 0.0
-        longest = min(self._first_pause * 2.0 ** (self.in_a_row - 2), self._longest_pause)
-        return longest * random.uniform(0.5, 1.0)
+        return pause_after(self.in_a_row, self._options)

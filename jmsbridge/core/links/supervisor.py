@@ -10,7 +10,6 @@ import contextlib
 import copy
 import itertools
 import logging
-import random
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from jmsbridge.config import Options
+from jmsbridge.core.links.pauses import pause_after
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.executor import SerialExecutor
@@ -33,6 +33,7 @@ __all__ = ["Supervised", "Supervisor"]
 log = logging.getLogger("jmsbridge.link")
 
 _PATIENT_ATTEMPTS = 5  # attempts during which the broker may not have noticed that the old link is lost
+_SHORT_LIFE = 1.0  # seconds
 _KEPT_CHANNELS = 100  # lost channels to remember, because the session that opens one may not be registered yet
 
 
@@ -136,6 +137,8 @@ class Supervisor:
         self._closed = False
         self._failure: BackendError | None = None
         self._lost_epoch = 0
+        self._installed_at = 0.0
+        self._short_lives = 0  # links in a row that were lost soon: something that comes with each link ends it
         self.epoch = 0
 
     # ---- the link
@@ -190,6 +193,7 @@ class Supervisor:
             self._link, self._plan = opened.link, opened.plan
             self._lost_channels.clear()
             self._ready = opened.events.death is None
+            self._installed_at = self._clock.monotonic()
         self._changed.notify()
         self.throttle.set(opened.events.is_throttled, f"asked by {opened.link.broker}")
         if opened.events.death is not None and self._lost_epoch != opened.events.epoch:
@@ -329,12 +333,15 @@ class Supervisor:
             return
         log.warning("link %d lost: %s", epoch, error)
         self._owner.on_interrupted(error)
-        attempts, reached, delay = 0, 0, self._options.reconnect_delay
-        limit = self._options.reconnect_attempts
+        attempts, reached, limit = 0, 0, self._options.reconnect_attempts
+        is_short = self._clock.monotonic() - self._installed_at < _SHORT_LIFE
+        self._short_lives = self._short_lives + 1 if is_short else 0
         while not self._closed:
             if limit is not None and attempts >= limit:
                 self._fail(error)
                 return
+            pause = pause_after(max(self._short_lives, 1) + attempts, self._options)
+            self._changed.wait_for(lambda: self._closed, pause)
             attempts += 1
             before = self.epoch
             try:
@@ -349,8 +356,6 @@ class Supervisor:
             except Exception:
                 log.exception("reconnect attempt %d failed", attempts)
             reached += self.epoch != before  # attempts that did not reach the broker do not count
-            self._changed.wait_for(lambda: self._closed, delay * random.uniform(0.5, 1.0))
-            delay = min(delay * 2, self._options.reconnect_delay_max)
 
     def _restore(self, opened: _Opened, patient: bool) -> None:
         # before anything is rebuilt: sessions that join later start on this one

@@ -1,6 +1,7 @@
 """A connection over several links: phases, epochs, credit, and what is dropped on the way."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -81,6 +82,26 @@ def test_recovery_tries_until_it_succeeds(backend: ScriptedBackend, connect: Con
     send_texts(session, QUEUE, "after")
     assert backend.script.count("open") == 1 + 5 + 1
     assert [envelope.body for envelope in backend.accepted] == ["after"]
+
+
+def test_links_that_are_lost_soon_come_with_growing_pauses(backend: ScriptedBackend, connect: Connect) -> None:
+    """As when a message, which comes again on each link, makes it end: the broker gets no storm of connections."""
+    connection = connect(reconnect_delay=0.02, reconnect_delay_max=0.4)
+    connection.create_session().create_consumer(QUEUE)
+    ended: list[int] = []
+
+    def cut_later(call: Call) -> None:
+        if call.link not in ended:
+            ended.append(call.link)
+            threading.Timer(0.005, backend.link.cut).start()
+
+    backend.script.before["grant"] = cut_later
+    backend.link.cut()
+    eventually(lambda: len(ended) >= 4)
+    time.sleep(1.5)  # sleep: pauses of 0.02 to 0.4 s leave room for few more
+    assert len(ended) <= 4 + 10
+    del backend.script.before["grant"]
+    eventually(lambda: connection.state == "connected")
 
 
 def test_recovery_begins_again_when_the_new_link_dies(backend: ScriptedBackend, connect: Connect) -> None:
