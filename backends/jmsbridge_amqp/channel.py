@@ -21,7 +21,6 @@ from jmsbridge.transport.network.link_life import DEADLINE, Done, after_all
 from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
 from jmsbridge_amqp.connection.errors import Failure
 from jmsbridge_amqp.connection.link_group import LinkGroup
-from jmsbridge_amqp.connection.literal_names import check_name
 from jmsbridge_amqp.facts import LinkFacts
 from jmsbridge_amqp.receiving.asking import asked_apart
 from jmsbridge_amqp.receiving.sources import source_for
@@ -91,10 +90,10 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
 
     def _encode(self, envelope: Envelope, ticket: Ticket | None) -> Outgoing:
         if envelope.address is not self._target:
-            check_name(envelope.address, self._facts.product)
+            self._facts.product.check(envelope.address)
             self._target = envelope.address
         if envelope.reply_to is not None:
-            check_name(envelope.reply_to, self._facts.product)
+            self._facts.product.check(envelope.reply_to)
         data = self._facts.encoder.encode(envelope, now_ms())
         if ticket is None and self._facts.product.answers_all:
             ticket = _Unasked()

@@ -21,6 +21,7 @@ from jmsbridge.spi import (
     Native,
     NotSupported,
 )
+from jmsbridge.transport.literal_names import check_client_id
 from jmsbridge.transport.network.forking import at_fork
 from jmsbridge.transport.network.link_life import Done, LinkLife, after_all
 from jmsbridge_pulsar.administration.admin import PulsarAdmin
@@ -51,6 +52,7 @@ _ending = threading.Event()
 
 def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> "Link":
     """Connect and log in."""
+    check_client_id(endpoint)
     link = Link(endpoint, options, events)
     _living.add(link)  # before it connects, which may be in vain and still under way when the interpreter ends
     if _ending.is_set():

@@ -18,6 +18,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 from jmsbridge.transport.deliveries.expiry import now_ms
+from jmsbridge.transport.literal_names import check_key
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
 from jmsbridge.transport.tickets import CallbackTicket
@@ -96,6 +97,8 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
     def _check_interest(self, interest: Interest) -> None:
         broker = self._life.broker
         self._facts.product.dialect.check(interest.address)
+        if interest.key is not None:
+            check_key(interest.key, broker)
         if interest.mode is Mode.BROWSE and Native.BROWSE not in self._facts.native:
             raise NotSupported(f"{broker} cannot be browsed over STOMP ({interest.address})")
         if interest.shared and Native.SHARED not in self._facts.native:

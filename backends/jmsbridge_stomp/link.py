@@ -19,6 +19,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
     SubscriptionUnknown,
 )
+from jmsbridge.transport.literal_names import check_client_id, check_key
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
@@ -41,6 +42,7 @@ _numbers = itertools.count(1)
 
 def open_link(endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> "Link":
     """Connect and log in."""
+    check_client_id(endpoint)
     link = Link(endpoint, options, events)
     link.connect()
     return link
@@ -173,6 +175,7 @@ class Link(StompAdmin):
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         if key in self._facts.active:
             raise SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first")
+        check_key(key, self.broker)
         facts = self._facts
         self._life.wait(lambda done: unsubscribe(facts, key, address, done), f"unsubscribing {key!r}")
 

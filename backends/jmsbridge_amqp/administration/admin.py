@@ -5,7 +5,6 @@ from jmsbridge.transport.artemis.administration import ArtemisAdmin
 from jmsbridge.transport.artemis.operations import Request
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_amqp.administration.requests import Requests
-from jmsbridge_amqp.connection.literal_names import check_name
 from jmsbridge_amqp.facts import LinkFacts
 from jmsbridge_amqp.receiving.artemis_selectors import for_artemis
 from jmsbridge_amqp.receiving.strict_selectors import strict
@@ -27,7 +26,7 @@ class AmqpAdmin(ArtemisAdmin):
         self._known()
 
     def _check_name(self, address: Address) -> None:
-        check_name(address, self._known().product)
+        self._known().product.check(address)
 
     def _filter(self, selector: str) -> str:
         """As for a topic: the management, too, wants the header names of Artemis's core protocol."""

@@ -8,6 +8,7 @@ import msgspec
 import proton
 
 from jmsbridge.spi import BackendError, Endpoint
+from jmsbridge.transport.literal_names import check_client_id
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_amqp.connection.capabilities import DESIRED
 from jmsbridge_amqp.connection.driver import Driver
@@ -55,6 +56,7 @@ def open_connection(
     tls = endpoint.scheme == "amqps"
     host = endpoint.host or "localhost"
     try:
+        check_client_id(endpoint)
         context = client_context(options, endpoint) if tls else None
         mechanisms = mechanisms_of(endpoint, options)
     except BackendError as error:

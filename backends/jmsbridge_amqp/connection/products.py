@@ -4,7 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from jmsbridge.spi import Native
+from jmsbridge.spi import Address, Native
+from jmsbridge.transport.literal_names import check_literal
 
 __all__ = ["ARTEMIS", "CLASSIC", "GENERIC", "RABBITMQ", "Product", "product_of"]
 
@@ -76,6 +77,10 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     group_channels: int = 1
     """How many connections a session's groups of sends are worth: the broker waits for the disk at each message of a
     connection, also in a transaction, but those of several connections are written together."""
+
+    def check(self, address: Address) -> None:
+        """AddressRefused for a name in which this broker finds a wildcard, an option, or more than one name."""
+        check_literal(address, self.name, self.syntax, self.wildcards)
 
 
 ARTEMIS: Final = Product(

@@ -31,7 +31,7 @@ from jmsbridge_amqp.protocol.writing import (
     compound_list,
     compound_map,
     encode_pairs,
-    string,
+    name_string,
     symbol,
     uint,
     utf8,
@@ -114,7 +114,7 @@ class Encoder:
     def _start(self, kind: BodyKind, persistent: bool, priority: int, address: Address) -> tuple[bytes, bytes]:
         front = header(persistent, priority, 0, self._explicit) + annotations(kind, address)
         head = front + b"\x00\x53\x73\xd0"
-        middle = self._user + string(self._naming.text(address)) + _MIDDLES[kind]
+        middle = self._user + name_string(self._naming.text(address)) + _MIDDLES[kind]
         known = self._starts[kind]
         if len(known) >= _MOST_STARTS:
             known.clear()
@@ -135,9 +135,9 @@ class Encoder:
         fields |= {
             0: None if envelope.message_id is None else ids.encode(envelope.message_id),
             1: None if self._user == _NULL else self._user,
-            2: string(self._naming.text(envelope.address)),
-            3: None if envelope.jms_type is None else string(envelope.jms_type),
-            4: None if reply_to is None else string(self._naming.text(reply_to)),
+            2: name_string(self._naming.text(envelope.address)),
+            3: None if envelope.jms_type is None else name_string(envelope.jms_type),
+            4: None if reply_to is None else name_string(self._naming.text(reply_to)),
             5: None if envelope.correlation_id is None else ids.encode(envelope.correlation_id),
             6: None if is_typed else _TYPES.get(kind),
             8: b"\x83" + _pack_time(envelope.expiration) if envelope.expiration else None,
@@ -161,7 +161,7 @@ def _groups(table: dict[str, Any]) -> dict[int, bytes | None]:
     found: dict[int, bytes | None] = {}
     for index, name in ((10, GROUP), (12, REPLY_GROUP)):
         if isinstance(table.get(name), str):
-            found[index] = string(table.pop(name))
+            found[index] = name_string(table.pop(name))
     if type(table.get(SEQUENCE)) is int:
         found[11] = uint(table.pop(SEQUENCE) & 0xFFFFFFFF)
     return found

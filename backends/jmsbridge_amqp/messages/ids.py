@@ -4,7 +4,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from jmsbridge_amqp.protocol.errors import Unencodable
-from jmsbridge_amqp.protocol.writing import binary, string
+from jmsbridge_amqp.protocol.writing import binary, name_string
 
 __all__ = ["Ulong", "correlation_id", "encode", "encode_text", "message_id"]
 
@@ -48,17 +48,17 @@ def encode(value: str | bytes) -> bytes:
     """The AMQP value of an id; Unencodable if the text after a marker is not of the marker's type."""
     if isinstance(value, bytes):
         return binary(value)
-    return encode_text(value) if value.startswith("ID:AMQP_") else string(value)
+    return encode_text(value) if value.startswith("ID:AMQP_") else name_string(value)
 
 
 def encode_text(value: str) -> bytes:
     """``encode`` for a text that may have a marker."""
     marker = next((each for each in _MARKERS if value.startswith(each)), None)
     if marker is None:
-        return string(value)
+        return name_string(value)
     rest = value[len(marker) :]
     if marker in (_NO_PREFIX, _STRING):
-        return string(rest)
+        return name_string(rest)
     try:
         if marker == _BINARY:
             return binary(_from_hex(rest))

@@ -17,6 +17,7 @@ __all__ = [
     "compound_map",
     "encode",
     "encode_pairs",
+    "name_string",
     "string",
     "symbol",
     "uint",
@@ -67,9 +68,20 @@ def utf8(value: str) -> bytes:
 
 def string(value: str) -> bytes:
     """A string."""
-    data = utf8(value)
+    return _string(utf8(value))
+
+
+def _string(data: bytes) -> bytes:
     size = len(data)
     return b"\xa1" + _OCTETS[size] + data if size < 256 else b"\xb1" + _long_size(size) + data
+
+
+def name_string(value: str) -> bytes:
+    """A string that brokers read, and end the connection for if it is not UTF-8; Unencodable for lone surrogates."""
+    try:
+        return _string(value.encode())
+    except UnicodeEncodeError as error:
+        raise Unencodable(f"{value[:80]!r} has a surrogate without its other half; brokers take none here") from error
 
 
 def symbol(value: str) -> bytes:

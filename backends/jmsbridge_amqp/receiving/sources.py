@@ -1,7 +1,6 @@
 """Turns an interest into the source of a receiver, or says why this broker cannot do it. From any thread."""
 
 from jmsbridge.spi import Interest, Mode, Native, NotSupported
-from jmsbridge_amqp.connection.literal_names import check_name
 from jmsbridge_amqp.facts import LinkFacts
 from jmsbridge_amqp.receiving.artemis_selectors import for_artemis
 from jmsbridge_amqp.receiving.group_sequences import with_zero_sequences
@@ -13,7 +12,7 @@ __all__ = ["source_for"]
 
 def source_for(interest: Interest, facts: LinkFacts) -> Source:
     """The source of a receiver; ``NotSupported`` names what the broker lacks."""
-    check_name(interest.address, facts.product)
+    facts.product.check(interest.address)
     for needed, what in _needs(interest):
         if needed not in facts.native:
             raise NotSupported(f"{facts.driver.life.broker} has no {what} over AMQP 1.0 ({interest.address})")

@@ -3,8 +3,10 @@
 import logging
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from jmsbridge.spi import (
+    AddressRefused,
     BackendError,
     Envelope,
     Inbox,
@@ -17,6 +19,7 @@ from jmsbridge.spi import (
     Ticket,
     TransactionRolledBack,
 )
+from jmsbridge.transport.literal_names import check_literal, is_unicode
 from jmsbridge_embedded.client import UNLIMITED, Client
 from jmsbridge_embedded.file.access import Access
 from jmsbridge_embedded.file.batch import Batch
@@ -37,6 +40,7 @@ from jmsbridge_embedded.rules import (
 
 __all__ = ["FileChannel", "end_channels"]
 
+_WHERE: Final = "an embedded broker in a file"
 _log = logging.getLogger("jmsbridge.embedded")
 
 
@@ -66,7 +70,13 @@ class FileChannel:
             answer(ticket, self.lost)
             return
         try:
+            check_literal(envelope.address, _WHERE)
             packed = pack(envelope)
+        except AddressRefused as error:
+            if ticket is None:
+                raise
+            ticket.fail(error)
+            return
         except (TypeError, ValueError, OverflowError) as error:
             if ticket is not None:
                 ticket.fail(SendRefused(f"the message cannot be stored in the file: {error}"))
@@ -102,6 +112,7 @@ class FileChannel:
         """Start a consumer or a browser, with zero credit."""
         check_alive(self.lost)
         compiled(interest.selector)
+        check_literal(interest.address, _WHERE)
         _check_names(interest.dead_letters, interest.expired)
         check_interest(interest, self._client.client_id)
         if interest.mode is Mode.BROWSE:
@@ -325,7 +336,5 @@ class _Send:
 def _check_names(*names: str | None) -> None:
     """Refuse invalid queue names at once, not when a message is to be moved there."""
     for name in names:
-        try:
-            (name or "").encode()
-        except UnicodeEncodeError as error:
-            raise SubscriptionRefused(f"half of a surrogate pair cannot be in a queue's name ({error})") from error
+        if not is_unicode(name or ""):
+            raise SubscriptionRefused(f"{name!r} has a surrogate without its other half; {_WHERE} takes none in names")

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from jmsbridge.spi import Address, AddressRefused
+from jmsbridge.transport.literal_names import is_unicode
 
 __all__ = ["Names", "looks_temporary"]
 
@@ -57,12 +58,8 @@ class Names:
         return Address(name, kind == "topic", looks_temporary(name) if temporary is None else temporary)
 
     def _full(self, name: str) -> str:
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            raise AddressRefused(
-                f"{name!r} has a surrogate without its other half, which Pulsar cannot store"
-            ) from error
+        if not is_unicode(name):
+            raise AddressRefused(f"{name!r} has a surrogate without its other half; Pulsar takes none in names")
         if name.startswith(_SCHEMES):
             if not _FULL.fullmatch(name):
                 raise AddressRefused(

@@ -9,6 +9,7 @@ from typing import Any, Final
 import _pulsar
 
 from jmsbridge.spi import Address, BackendError, Interest, LinkLost
+from jmsbridge.transport.literal_names import check_key
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain, result_of_code
 from jmsbridge_pulsar.connection.library import Answered, Result
@@ -37,11 +38,12 @@ _RETURN: Final = 100  # milliseconds after which a returned message is asked for
 
 
 def subscription_name(facts: LinkFacts, interest: Interest) -> str:
-    """The name of its subscription at the broker, the same as in Java; empty if it has none of its own."""
+    """The name of its subscription at the broker, as in Java, or AddressRefused; empty if it has none of its own."""
     if not interest.address.topic:
         return facts.options.queue_subscription
     if interest.key is None:
         return ""
+    check_key(interest.key, facts.life.broker)
     name = interest.key if facts.client_id is None else f"{facts.client_id}_{interest.key}"
     return name if interest.durable else f"{NON_DURABLE}{name}"
 

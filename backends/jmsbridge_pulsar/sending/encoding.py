@@ -16,6 +16,7 @@ _LARGE = 1 << 17  # bytes from which a message is an entry of its own
 def outgoing_of(facts: LinkFacts, envelope: Envelope, ticket: Ticket | None) -> Outgoing:
     """The message as the library sends it; AddressRefused or SendRefused if it cannot be sent."""
     address = envelope.address
+    facts.names.topic(address)  # so that a name that is no topic is refused here, not on the I/O thread
     try:
         encoded = encode(envelope, facts.names, facts.sender)
     except ValueError as error:

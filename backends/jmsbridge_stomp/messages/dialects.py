@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from jmsbridge.spi import Address, AddressRefused
+from jmsbridge.transport.literal_names import check_literal
 
 __all__ = ["ARTEMIS", "CLASSIC", "OLD_CLASSIC", "RABBITMQ", "Dialect"]
 
@@ -44,11 +45,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
         name = address.name
         if address.temporary and name.startswith(_TEMPORARY):
             return
-        for part in self.syntax:
-            if part in name:
-                raise AddressRefused(f"{address}: {part!r} has a meaning of its own in names of {self.name}")
-        if any(word in self.wildcards for word in name.split(".")):
-            raise AddressRefused(f"{address}: a word {' or '.join(self.wildcards)} is a wildcard of {self.name}")
+        check_literal(address, self.name, self.syntax, self.wildcards)
         if self.routes and name.startswith(_PREFIXES):
             raise AddressRefused(f"{address}: {self.name} takes {' or '.join(_PREFIXES)} for a prefix, not for a name")
         if not name or name != name.strip() or "\0" in name:

@@ -13,6 +13,7 @@ import msgspec
 
 from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Envelope
+from jmsbridge.transport.literal_names import is_unicode
 from jmsbridge.transport.typed_values import encode_map, encode_properties, encode_stream
 from jmsbridge_stomp.messages.conventions import SIDE, TYPES, is_plain_name
 from jmsbridge_stomp.messages.dialects import Dialect
@@ -171,9 +172,7 @@ def _fits(text: str) -> bool:
     """Whether every broker keeps this text in a header as it is."""
     if len(text) > _LONGEST or "\0" in text:
         return False
-    if text.isascii():
-        return True
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return text.isascii() or is_unicode(text)
 
 
 @lru_cache(_KNOWN)

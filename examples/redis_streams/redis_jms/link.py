@@ -16,6 +16,7 @@ from redis.retry import Retry
 
 from jmsbridge.spi import (
     Address,
+    AddressRefused,
     AuthenticationFailed,
     ConnectFailed,
     Endpoint,
@@ -230,7 +231,14 @@ class Channel:
         }
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
-        self.apply(ticket, self.copy_step(envelope), commits=True)
+        try:
+            step = self.copy_step(envelope)
+        except AddressRefused as error:
+            if ticket is None:
+                raise
+            ticket.fail(error)
+            return
+        self.apply(ticket, step, commits=True)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         return Subscription(self.link, self, interest, inbox)

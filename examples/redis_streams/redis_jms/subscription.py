@@ -23,6 +23,7 @@ from jmsbridge.spi import (
 from jmsbridge.transport.deliveries.dead_letters import dead_letter_properties
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.deliveries.polling import CreditPump
+from jmsbridge.transport.literal_names import check_literal
 from jmsbridge.transport.tickets import Answer
 
 from . import messages
@@ -34,7 +35,8 @@ __all__ = ["Subscription", "place_of"]
 
 
 def place_of(address: Address) -> str:
-    """The broker's name of a queue or topic."""
+    """The broker's name of a queue or topic; AddressRefused."""
+    check_literal(address, "Redis Streams")
     return f"{'t' if address.topic else 'q'}:{address.name}"
 
 

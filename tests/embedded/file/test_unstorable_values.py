@@ -6,7 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jmsbridge.spi import Address, BackendError, ConnectFailed, Interest, Link, SendRefused, TransactionRolledBack
+from jmsbridge.spi import (
+    Address,
+    AddressRefused,
+    BackendError,
+    ConnectFailed,
+    Interest,
+    Link,
+    SendRefused,
+    TransactionRolledBack,
+)
 from tests.embedded.file.worker import FIRST, Answer, Heard, Inbox, connect, message, receive, send
 
 _HALF = "half \ud800"
@@ -38,8 +47,19 @@ def test_half_a_surrogate_pair_in_a_name_is_refused(path: Path, act: Callable[[L
     link.close()
 
 
-@pytest.mark.parametrize("changes", [{"address": Address(_HALF)}, {"duplicate_id": _HALF}])
-def test_a_message_that_cannot_be_stored_is_refused_alone(path: Path, changes: dict[str, object]) -> None:
+def test_half_a_surrogate_pair_in_the_name_of_a_send_is_refused(path: Path) -> None:
+    """In a transaction at once, not at its commit."""
+    heard = Heard()
+    link = connect(path, heard)
+    assert isinstance(_sent(link, address=Address(_HALF)), AddressRefused)
+    with pytest.raises(AddressRefused):
+        link.channel(True).send(msgspec.structs.replace(message("unfit"), address=Address(_HALF)), None)
+    assert heard.losses == []
+    link.close()
+
+
+def test_a_message_that_cannot_be_stored_is_refused_alone(path: Path) -> None:
+    changes = {"duplicate_id": _HALF}
     heard = Heard()
     link, other = connect(path, heard), connect(path, heard)
     error = _sent(link, **changes)

@@ -4,7 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from jmsbridge import Connection, Destination, InvalidDestination, InvalidDestinationException, Queue, Session, Topic
+from jmsbridge import (
+    SESSION_TRANSACTED,
+    Connection,
+    Destination,
+    InvalidDestination,
+    InvalidDestinationException,
+    Queue,
+    ResourceAllocation,
+    Session,
+    Topic,
+)
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts, send_texts
@@ -20,6 +30,8 @@ ODD = [
     "temp-queue://{0}",
 ]
 """Names that have a special meaning in some other client; {0} and {1} are new names."""
+HALF = "half of a pair: \ud83d"
+"""A text that is not Unicode."""
 
 
 @rule("QU-1")
@@ -96,3 +108,31 @@ def test_naming_literal_reply_to_arrives(harness: Harness, session: Session, que
     received = session.create_consumer(queue).receive(timeout=LONG)
     assert received is not None
     assert received.jms_reply_to == reply
+
+
+@rule("QU-1")
+def test_naming_texts_that_are_not_unicode_work_or_are_refused(
+    harness: Harness, connection: Connection, queue: Queue
+) -> None:
+    """A surrogate without its other half, in names and headers; nothing else on the connection notices."""
+    waiting = connection.create_session(SESSION_TRANSACTED)
+    send_texts(waiting, harness.queue(), "uncommitted")
+    session = connection.create_session()
+    named = session.create_queue(harness.name("half") + HALF, literal=True)
+    if literal(session, named.queue_name) is not None:
+        with session.create_consumer(named) as consumer:
+            assert receive_texts(consumer, 1) == [named.queue_name]
+    else:
+        with pytest.raises(InvalidDestination):
+            session.create_consumer(named)
+    message = session.create_message()
+    message.jms_type = message.jms_correlation_id = HALF
+    try:
+        session.create_producer(queue).send(message)
+    except ResourceAllocation:
+        send_texts(session, queue, "still there")
+    else:
+        received = session.create_consumer(queue).receive(timeout=LONG)
+        assert received is not None
+        assert (received.jms_type, received.jms_correlation_id) == (HALF, HALF)
+    waiting.commit()
