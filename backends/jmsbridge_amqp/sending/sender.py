@@ -3,7 +3,7 @@
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Hashable
-from typing import Any
+from typing import Any, Final
 
 import proton
 
@@ -19,9 +19,14 @@ from jmsbridge_amqp.sending.outgoing import Outgoing
 
 __all__ = ["Sender", "cancelled"]
 
+_FULL: Final = "amqp:resource-limit-exceeded"
+
 
 class Sender:
-    """Sends to ``target``, or if that is None, to the address in each message. Attached with its first message."""
+    """Sends to ``target``, or if that is None, to the address in each message. Attached with its first message.
+
+    ``full`` is called after a message was refused because the broker has no room at its address.
+    """
 
     def __init__(
         self,
@@ -30,6 +35,7 @@ class Sender:
         target: str | None,
         capability: str | None,
         nodes: Nodes | None = None,
+        full: "Callable[[Sender], None] | None" = None,
     ) -> None:
         self._driver = driver
         self._calls = driver.calls
@@ -37,6 +43,7 @@ class Sender:
         self._target = target
         self._capability = capability
         self._nodes = nodes
+        self._full = full
         self._waiting: deque[Outgoing] = deque()
         self._unanswered: dict[Hashable, Outgoing] = {}
         self._credit = 0
@@ -137,6 +144,8 @@ class Sender:
             error = self._refusal(outgoing, delivery, state)
             self._calls.settle(delivery)
             outgoing.fail(error)
+            if self._full is not None and isinstance(error.__cause__, Failure) and error.__cause__.name == _FULL:
+                self._full(self)
         self._driver.outcomes += 1
         self._driver.owed = len(self._unanswered)
         if self._when_idle:
@@ -202,6 +211,12 @@ class Sender:
         self._look_idle()
 
     # -- giving up
+
+    def retire(self) -> list[Outgoing]:
+        """Close the link once everything that was written is answered; returns what waits."""
+        waiting, self._waiting = self._waiting, deque()
+        self.when_idle(self.close)
+        return list(waiting)
 
     def cancel(self, tickets: Collection[int]) -> None:
         """Drop the waiting messages whose tickets have these ``id``s."""

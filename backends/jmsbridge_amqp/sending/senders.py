@@ -35,8 +35,22 @@ class Senders:
         self._begin = begin
         self._naming = naming
         self._nodes = nodes
-        self._relay = Sender(driver, begin, None, None, nodes) if relay else None
+        self._relay = self._new_relay() if relay else None
+        self._retired: list[Sender] = []
         self._each: dict[Address, Sender] = {}
+
+    def _new_relay(self) -> Sender:
+        return Sender(self._driver, self._begin, None, None, self._nodes, self._replace)
+
+    def _replace(self, relay: Sender) -> None:
+        """An address is full: Artemis gives this link no more credit before there is room, for no other address."""
+        if relay is not self._relay:
+            return
+        self._relay = self._new_relay()
+        self._retired = [each for each in self._retired if not each.is_idle]
+        self._retired.append(relay)
+        for outgoing in relay.retire():
+            self._relay.push(outgoing)
 
     def push(self, outgoing: Outgoing) -> None:
         """Write this message, after those before it to the same address."""
@@ -60,7 +74,7 @@ class Senders:
                 return
 
     def _all(self) -> list[Sender]:
-        return [*self._each.values()] if self._relay is None else [self._relay]
+        return [*self._each.values()] if self._relay is None else [*self._retired, self._relay]
 
     def when_idle(self, task: Callable[[], None]) -> None:
         """Call this once every message was written and answered."""
