@@ -200,9 +200,13 @@ class Link(AmqpAdmin):
         raise NotSupported(f"{self.broker} chooses the names of temporary destinations ({address})")
 
     def delete(self, address: Address) -> None:
-        """Not supported over AMQP 1.0."""
-        self._life.check()
-        raise NotSupported(f"{address} cannot be deleted over AMQP 1.0")
+        """Delete a temporary destination, as far as the broker has something for that."""
+        assert self._facts is not None
+        nodes = self._facts.nodes
+        if nodes is None:
+            super().delete(address)
+        else:
+            self._life.wait(lambda done: nodes.delete(address, done), f"deleting {address}")
 
     def unsubscribe(self, key: str, address: Address | None) -> None:
         """Delete a durable subscription."""
@@ -211,6 +215,7 @@ class Link(AmqpAdmin):
         if Native.DURABLE not in self.native:
             raise NotSupported(f"{self.broker} has no durable subscriptions over AMQP 1.0")
         client_id = self.endpoint.client_id
+        self._facts.product.check_key(key, client_id)
         name = first_name(key, client_id, durable=True)
         if self._facts.names.is_active(key, durable=True):
             raise SubscriptionRefused(f"subscription {key!r} has a consumer; {CLOSE_FIRST}")

@@ -160,11 +160,6 @@ class Link(StompAdmin):
         self._life.check()
         raise NotSupported(f"{self.broker} has no temporary destinations of a given name over STOMP ({address})")
 
-    def delete(self, address: Address) -> None:
-        """Not supported over STOMP."""
-        self._life.check()
-        raise NotSupported(f"{address} cannot be deleted over STOMP")
-
     def unsubscribe(self, key: str, address: Address | None) -> None:
         """Delete a durable subscription."""
         self._life.check()

@@ -144,3 +144,32 @@ def test_a_broker_without_administration_says_so(activemq: Broker, connect: Conn
     for act in (admin.list, lambda: admin.create(Queue(name)), lambda: admin.purge(Queue(name))):
         with pytest.raises(jmsbridge.UnsupportedFeature, match=r"Classic .* has no administration over (AMQP|STOMP)"):
             act()
+
+
+def test_temporary_queues_are_deleted(artemis: Broker, connect: Connect) -> None:
+    """At once by ``delete``, the others with their connection; also with messages that nobody has read."""
+    admin, connection = connect(artemis).admin, connect(artemis)
+    session = connection.create_session()
+    deleted, kept, unused = (session.create_temporary_queue() for _ in range(3))
+    for each in (deleted, kept):
+        send_texts(session, each, "unread")
+
+    def left() -> set[str]:
+        return {each.address.name for each in admin.list()} & {each.queue_name for each in (deleted, kept, unused)}
+
+    deleted.delete()
+    assert left() == {kept.queue_name}
+    connection.close()
+    assert left() == set()
+
+
+def test_temporary_topics_are_deleted(artemis: Broker, connect: Connect) -> None:
+    connection = connect(artemis)
+    session = connection.create_session()
+    topic = session.create_temporary_topic()
+    with session.create_consumer(topic) as consumer:
+        send_texts(session, topic, "one")
+        assert consumer.receive(timeout=5) is not None
+    topic.delete()
+    with pytest.raises(InvalidDestination, match="deleted"):
+        send_texts(session, topic, "late")

@@ -102,3 +102,14 @@ def test_a_deleted_queue_is_created_again(rabbitmq: Broker) -> None:
             assert text_of(consumer) == "there"
         remove_queue(rabbitmq, queue.queue_name)
         session.create_consumer(queue).close()
+
+
+def test_temporary_queues_are_deleted(rabbitmq: Broker) -> None:
+    with jmsbridge.connect(rabbitmq.url("amqp")) as connection:
+        session = connection.create_session()
+        queues = [session.create_temporary_queue() for _ in range(2)]
+        for queue in queues:
+            session.create_producer(queue).send("unread")
+        queues[0].delete()
+    left = {each["name"] for each in rabbitmq.admin.get("/api/queues")}
+    assert not left & {queue.queue_name for queue in queues}

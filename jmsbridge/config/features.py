@@ -125,7 +125,11 @@ FEATURES: tuple[Feature, ...] = (
         warns=True,
     ),
     Feature(
-        Native.TEMPORARY, "temporary destination", "unique name, deleted on close", "remains after a crash", "emulated"
+        Native.TEMPORARY,
+        "temporary destination",
+        "unique name, deleted on close where the broker lets clients do that",
+        "remains after a crash, and where it cannot be deleted",
+        "emulated",
     ),
     Feature(
         Native.DELAY,

@@ -225,6 +225,8 @@ class SessionCore:
         """Send one message; times in milliseconds. ``foreign`` is another provider's message of which it is a copy."""
         main = get_ident() == self.calls.main
         outgoing = self.outgoing
+        if destination._address.temporary:
+            self.connection.temporaries.check_exists(destination._address)
         if main:
             self.calls.under_way = True
         envelope = outgoing.stamp(

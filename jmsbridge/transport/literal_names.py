@@ -31,10 +31,13 @@ def check_literal(address: Address, broker: str, syntax: Sequence[str] = (), wil
         raise AddressRefused(f"{address}: a word {' or '.join(wildcards)} is a wildcard of {broker}")
 
 
-def check_key(key: str, broker: str) -> None:
-    """AddressRefused for the name of a subscription that is not Unicode."""
+def check_key(key: str, broker: str, syntax: Sequence[str] = ()) -> None:
+    """AddressRefused for the name of a subscription that is not Unicode, or has a text with a meaning of its own."""
     if not is_unicode(key):
         raise AddressRefused(f"subscription {key!r} has a surrogate without its other half; {broker} takes none here")
+    for part in syntax:
+        if part in key:
+            raise AddressRefused(f"subscription {key!r}: {part!r} has a meaning of its own in names of {broker}")
 
 
 def check_client_id(endpoint: Endpoint) -> None:

@@ -32,7 +32,11 @@ def test_other_names_are_literal() -> None:
 
 
 def test_ids_and_subscriptions_are_unicode() -> None:
-    check_key("ü😀", "Broker")  # does not raise
+    check_key("ü😀?", "Broker")  # does not raise
+    CLASSIC.check_key("a?b", None)  # does not raise
+    ARTEMIS.check_key("a?b", "client")  # does not raise
+    with pytest.raises(AddressRefused, match="Artemis"):
+        ARTEMIS.check_key("a?b", None)
     check_client_id(Endpoint(scheme="x", client_id="ü😀"))  # does not raise
     check_client_id(Endpoint(scheme="x"))  # does not raise
     with pytest.raises(AddressRefused, match="Broker"):

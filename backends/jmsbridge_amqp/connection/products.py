@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from jmsbridge.spi import Address, Native
-from jmsbridge.transport.literal_names import check_literal
+from jmsbridge.transport.literal_names import check_key, check_literal
 
 __all__ = ["ARTEMIS", "CLASSIC", "GENERIC", "RABBITMQ", "Product", "product_of"]
 
@@ -81,6 +81,10 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, address: Address) -> None:
         """AddressRefused for a name in which this broker finds a wildcard, an option, or more than one name."""
         check_literal(address, self.name, self.syntax, self.wildcards)
+
+    def check_key(self, key: str, client_id: str | None) -> None:
+        """AddressRefused for the name of a subscription which this broker would not find again."""
+        check_key(key, self.name, self.syntax if self.names_queues and client_id is None else ())
 
 
 ARTEMIS: Final = Product(

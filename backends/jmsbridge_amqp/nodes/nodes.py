@@ -40,6 +40,7 @@ _CREATED: Final = 201
 _USED: Final = ("message_count", "consumer_count")
 _UNREADY: Final = "amqp:internal-error"
 _MADE: Final = (200, 201, 204)
+_MISSING: Final = 404
 _EXISTS: Final = 409  # with other properties than those asked for
 _FORBIDDEN: Final = (401, 403)
 _MOST: Final = 10_000  # queues that are remembered
@@ -138,6 +139,18 @@ class Nodes:
         for ready in probing:
             ready(self._life.lost_early())
 
+    def delete(self, address: Address, done: Done) -> None:
+        """Delete the queue, if there is one; a topic is a routing key, which nothing keeps."""
+
+        def deleted(status: int, error: BackendError | None) -> None:
+            self.forget(address)
+            done(None, None if status == _MISSING else error)
+
+        if address.topic:
+            done(None, None)
+        else:
+            self._ask("DELETE", _path(address), None, deleted)
+
     def consume(self, address: Address, done: Done) -> None:
         """``done`` gets the name of the queue to consume; for a topic it is a new one, to which the topic is bound."""
         if not address.topic:
@@ -155,7 +168,7 @@ class Nodes:
         self._ask("PUT", f"/queues/{name}", _SUBSCRIPTION, made)
 
     def _ask(
-        self, method: str, path: str, body: dict[str, Any], done: Callable[[int, BackendError | None], None]
+        self, method: str, path: str, body: dict[str, Any] | None, done: Callable[[int, BackendError | None], None]
     ) -> None:
         def answered(status: int, reason: Any, error: BackendError | None) -> None:
             if error is None and status not in (*_MADE, _EXISTS):

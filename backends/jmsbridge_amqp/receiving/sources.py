@@ -13,6 +13,8 @@ __all__ = ["source_for"]
 def source_for(interest: Interest, facts: LinkFacts) -> Source:
     """The source of a receiver; ``NotSupported`` names what the broker lacks."""
     facts.product.check(interest.address)
+    if interest.key is not None:
+        facts.product.check_key(interest.key, facts.client_id)
     for needed, what in _needs(interest):
         if needed not in facts.native:
             raise NotSupported(f"{facts.driver.life.broker} has no {what} over AMQP 1.0 ({interest.address})")

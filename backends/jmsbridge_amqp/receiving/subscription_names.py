@@ -5,7 +5,6 @@ from collections import Counter
 from threading import Lock
 
 from jmsbridge.spi import Address, AddressRefused, Interest, SubscriptionRefused
-from jmsbridge.transport.literal_names import check_key
 from jmsbridge_amqp.connection.errors import CLOSE_FIRST
 
 __all__ = ["SubscriptionNames", "first_name"]
@@ -15,7 +14,6 @@ def first_name(key: str, client_id: str | None, *, durable: bool) -> str:
     """The name of the first link to a subscription."""
     if "|" in key:
         raise AddressRefused(f"a subscription over AMQP 1.0 cannot be named {key!r}: '|' ends the name")
-    check_key(key, "AMQP 1.0")
     if durable:
         return key if client_id else f"{key}|global"
     return f"{key}|volatile1" if client_id else f"{key}|global-volatile1"

@@ -6,16 +6,20 @@ connections, and deletes the destinations at close as far as the broker can.
 
 import logging
 import uuid
+from collections import deque
 from collections.abc import Callable
 
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.locks import Rank, ranked
-from jmsbridge.errors import IllegalStateException
+from jmsbridge.errors import IllegalStateException, InvalidDestinationException
 from jmsbridge.spi import Address, AddressInUse, BackendError, Link, LinkLost, Native, NotSupported
 
 __all__ = ["Temporaries"]
 
 log = logging.getLogger("jmsbridge.temporary")
+
+_REMEMBERED = 1000
+"""How many destinations that were deleted are known as such."""
 
 
 class Temporaries:
@@ -25,6 +29,7 @@ class Temporaries:
         self._in_use = in_use
         self._lock = ranked(Rank.CONNECTION)  # guards _made
         self._made: dict[Address, None] = {}
+        self._deleted: deque[Address] = deque(maxlen=_REMEMBERED)
 
     def create(self, link: Link, plan: Plan, *, topic: bool) -> Address:
         """Create one; raises BackendError."""
@@ -41,8 +46,14 @@ class Temporaries:
             self._made[made] = None
         return made
 
+    def check_exists(self, address: Address) -> None:
+        """Refuse a temporary destination that this connection has deleted: to the broker it may be an ordinary one."""
+        if address in self._deleted:
+            raise InvalidDestinationException(f"{address} was deleted")
+
     def check_consumable(self, address: Address, plan: Plan) -> None:
         """Refuse a consumer of another connection's temporary destination, if the broker does not do so."""
+        self.check_exists(address)
         if address.temporary and plan.outcome(Native.TEMPORARY) != "native" and address not in self._made:
             raise IllegalStateException(f"{address} belongs to another connection; only that one may consume it")
 
@@ -58,6 +69,7 @@ class Temporaries:
             _delete_emulated(link, address)
         with self._lock:
             self._made.pop(address, None)
+        self._deleted.append(address)
 
     def make_again(self, link: Link, plan: Plan) -> None:
         """Create all again on a new link; BackendError if that is not possible yet."""
@@ -86,4 +98,4 @@ def _delete_emulated(link: Link, address: Address) -> None:
     try:
         link.delete(address)
     except NotSupported:
-        log.debug("the broker cannot delete %s", address)
+        log.info("%s stays on the broker: its clients cannot delete it", address)

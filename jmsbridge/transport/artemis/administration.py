@@ -2,6 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any, Final
 
 from jmsbridge.spi import (
@@ -108,6 +109,24 @@ class ArtemisAdmin(ABC):
         gone = [operations.operation("broker", "destroyQueue", each["name"], False, False) for each in queues]
         self._ask([*gone, operations.operation("broker", "deleteAddress", address.name)], what)
 
+    def delete(self, address: Address) -> None:
+        """Delete a temporary destination, which is an ordinary one; nothing if it was never used.
+
+        NotSupported for a user who may not do that; AddressInUse while it has consumers.
+        """
+        self._check_administration()
+        what = f"deleting {address}"
+        if address.topic:
+            asked = operations.operation("broker", "deleteAddress", address.name)
+        else:
+            asked = operations.operation("broker", "destroyQueue", address.name, False, True)
+        try:
+            [reply] = self._replies([asked], what, self._life.endpoint.close_timeout)
+        except AccessDenied as error:
+            raise NotSupported(str(error)) from error
+        with suppress(AddressRefused):
+            operations.result(reply, what)
+
     def purge(self, address: Address, selector: str | None = None) -> int:
         """Delete the matching messages of a queue, except those delivered to a consumer; returns their number."""
         self._existing(address)
@@ -150,11 +169,11 @@ class ArtemisAdmin(ABC):
         """What the operations returned, or the first error."""
         return [operations.result(reply, what) for reply in self._replies(requests, what)]
 
-    def _replies(self, requests: list[Request], what: str) -> list[Reply]:
+    def _replies(self, requests: list[Request], what: str, patience: float = _PATIENCE) -> list[Reply]:
         self._check_administration()
         try:
             replies: list[Reply] = self._life.wait(
-                lambda done: self._request(requests, _PATIENCE, done), what, patience=_PATIENCE + 5
+                lambda done: self._request(requests, patience, done), what, patience=patience + 5
             )
             return replies
         except (AccessDenied, AddressRefused, SendRefused) as error:

@@ -157,7 +157,7 @@ def test_temp_delete_after_its_session_closed(connection: Connection, kind: str)
 
 
 @rule("TD-2")
-@requires(Native.TEMPORARY, native=True)
+@requires(Native.TEMPORARY)
 @either_kind
 def test_temp_deleted_cannot_be_used(session: Session, kind: str) -> None:
     """After delete the owner can neither consume from it nor send to it."""
