@@ -67,19 +67,28 @@ def _check_ids(columns: Mapping[str, str], dedup_id: str | None) -> None:
 
 
 def rows_of_batch(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Each row as values by column; times as milliseconds."""
+    """Each row as values by column; times as milliseconds. Every row has the kind of its body."""
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_timestamp(column.type):
             column = column.cast(pa.timestamp("ms", tz=column.type.tz), safe=False).cast(pa.int64())
         columns.append((name, column.to_pylist()))
     names = [name for name, _ in columns]
+    kind = _kind_of_bodies(batch.schema)
     for values in zip(*(values for _, values in columns), strict=True):
-        yield dict(zip(names, values, strict=True))
+        row = dict(zip(names, values, strict=True))
+        row["bodyType"] = row.get("bodyType") or kind
+        yield row
+
+
+def _kind_of_bodies(schema: pa.Schema) -> str:
+    """What a row without bodyType becomes: the column decides, since a value may be null."""
+    binaries = (each.name for each in schema if pa.types.is_binary(each.type) or pa.types.is_large_binary(each.type))
+    return "text" if set(_BODIES).isdisjoint(binaries) else "bytes"
 
 
 def message_of(row: Mapping[str, Any], session: Session) -> Outgoing:
-    """The message of a row with its destination and settings; BadDocument says what is wrong with the row."""
+    """The message of a row of ``rows_of_batch``, with its destination and settings; BadDocument: what is wrong."""
     headers = {header: row[name] for name, header in _HEADERS.items() if row.get(name) is not None}
     if row.get("correlationId") is not None:
         headers["jms_correlation_id"] = _correlation_id(row["correlationId"])
@@ -93,7 +102,7 @@ def message_of(row: Mapping[str, Any], session: Session) -> Outgoing:
 
 def _body(row: Mapping[str, Any]) -> dict[str, Any]:
     body = row["body"] if "body" in row else row.get("value")
-    kind = row.get("bodyType") or ("bytes" if isinstance(body, bytes) else "text")
+    kind = row["bodyType"]
     if kind == "bytes":
         return {"kind": kind, "body": body.encode("utf-8") if isinstance(body, str) else body or b""}
     if isinstance(body, bytes):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import jmsbridge
@@ -124,10 +125,16 @@ def test_texts_and_times_that_spark_does_not_have_are_no_reason_to_stop() -> Non
         ({"body": "x", "bodyType": "texts"}, "unknown kind 'texts'"),
         ({"body": "{", "bodyType": "map"}, "not JSON"),
         ({"body": b"\xff", "bodyType": "text"}, "not UTF-8"),
-        ({"body": "x", "properties": [("n", "x")], "propertyTypes": [("n", "int")]}, "property n is 'x'.* no int"),
-        ({"body": "x", "properties": [("n", "1")], "propertyTypes": [("n", "integer")]}, "unknown type 'integer'"),
-        ({"body": "x", "properties": [("JMSPriority", "1")]}, "reserved for headers"),
-        ({"body": "x", "priority": 10, "deliveryMode": "DURABLE"}, "jms_delivery_mode"),
+        (
+            {"body": "x", "bodyType": "text", "properties": [("n", "x")], "propertyTypes": [("n", "int")]},
+            "property n is 'x'.* no int",
+        ),
+        (
+            {"body": "x", "bodyType": "text", "properties": [("n", "1")], "propertyTypes": [("n", "integer")]},
+            "unknown type 'integer'",
+        ),
+        ({"body": "x", "bodyType": "text", "properties": [("JMSPriority", "1")]}, "reserved for headers"),
+        ({"body": "x", "bodyType": "text", "priority": 10, "deliveryMode": "DURABLE"}, "jms_delivery_mode"),
     ],
 )
 def test_a_row_that_is_no_message_says_what_is_wrong(row: dict[str, Any], problem: str) -> None:
@@ -135,11 +142,24 @@ def test_a_row_that_is_no_message_says_what_is_wrong(row: dict[str, Any], proble
         message_of(row, connection.create_session())
 
 
-def test_a_string_alone_is_a_text_message_and_a_binary_is_bytes() -> None:
+@pytest.mark.parametrize("name", ["body", "value"])
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        (pa.string(), "x", ("text", "x")),
+        (pa.string(), None, ("text", None)),
+        (pa.binary(), b"x", ("bytes", "eA==")),
+        (pa.binary(), None, ("bytes", "")),
+        (pa.large_binary(), None, ("bytes", "")),
+    ],
+)
+def test_the_column_decides_the_kind_of_a_row_without_a_body_type(
+    name: str, kind: Any, value: Any, expected: tuple[str, str | None]
+) -> None:
+    (row,) = rows_of_batch(pa.RecordBatch.from_arrays([pa.array([value], kind)], names=[name]))
     with jmsbridge.connect("embedded:") as connection:
-        session = connection.create_session()
-        assert to_document(message_of({"value": "x"}, session).message)["kind"] == "text"
-        assert to_document(message_of({"body": b"x"}, session).message)["kind"] == "bytes"
+        document = to_document(message_of(row, connection.create_session()).message)
+    assert (document["kind"], document.get("body")) == expected
 
 
 @pytest.mark.parametrize(
@@ -167,7 +187,9 @@ def test_all_columns_of_the_source_are_those_of_a_message(body_format: str) -> N
 def test_properties_that_only_other_providers_allow_are_passed_on() -> None:
     given = {"x-request-id": "7", "NULL": "n", "JMSXGroupSeq": "3"}
     with jmsbridge.connect("embedded:") as connection:
-        outgoing = message_of({"body": "x", "properties": list(given.items())}, connection.create_session())
+        outgoing = message_of(
+            {"body": "x", "bodyType": "text", "properties": list(given.items())}, connection.create_session()
+        )
     assert dict(outgoing.message.properties) == given
 
 
