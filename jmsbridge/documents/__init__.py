@@ -3,7 +3,7 @@
 The JSON lines of the command line and the rows of Spark are both made of these; ``docs/cli.md`` describes the form.
 """
 
-from jmsbridge.documents.columns import delivery_counts, header_columns, property_values
+from jmsbridge.documents.columns import delivery_counts, header_columns, property_values, size_of
 from jmsbridge.documents.names import destination_named
 from jmsbridge.documents.reading import BadDocument, Outgoing, from_document, set_properties
 from jmsbridge.documents.values import from_base64, from_json, to_base64, to_json
@@ -24,6 +24,7 @@ __all__ = [
     "properties_of",
     "property_values",
     "set_properties",
+    "size_of",
     "to_base64",
     "to_document",
     "to_json",

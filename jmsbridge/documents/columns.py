@@ -1,17 +1,22 @@
-"""Headers and properties of many messages at once, a list for each: a fraction of the cost of one message at a time."""
+"""Headers and properties of many messages at once, a list for each: a fraction of the cost of one message at a time.
 
-from collections.abc import Mapping, Sequence
+And the size of one, which is asked of each that is received.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jmsbridge.core.modes import DeliveryMode
 from jmsbridge.destinations import Destination
 from jmsbridge.documents.values import to_base64
-from jmsbridge.message import Message
+from jmsbridge.message import BytesMessage, MapMessage, Message, ObjectMessage, StreamMessage, TextMessage
 
-__all__ = ["MODES", "delivery_counts", "header_columns", "property_values"]
+__all__ = ["MODES", "delivery_counts", "header_columns", "property_values", "size_of"]
 
 MODES: dict[int, str] = {DeliveryMode.NON_PERSISTENT: "NON_PERSISTENT", DeliveryMode.PERSISTENT: "PERSISTENT"}
 _DELIVERY_COUNT = "JMSXDeliveryCount"
+_NUMBER = 8
+"""Bytes of a value that is neither text nor data."""
 
 
 def header_columns(messages: Sequence[Message]) -> dict[str, list[Any]]:
@@ -46,6 +51,32 @@ def property_values(messages: Sequence[Message]) -> list[Mapping[str, Any]]:
 def delivery_counts(messages: Sequence[Message]) -> list[int | None]:
     """How often each message was delivered; None if it was not."""
     return [each._delivery_count or _sent_count(each) for each in messages]
+
+
+def size_of(message: Message) -> int:
+    """About how many bytes a message has in its body and properties."""
+    if message._gate is not None:
+        message._refuse()
+    size = _size(message._properties.items()) if message._properties else 0
+    if isinstance(message, TextMessage):
+        return size + len(message.text or "")
+    if isinstance(message, BytesMessage):
+        return size + message.body_length
+    if isinstance(message, MapMessage):
+        return size + _size(message._fields.items())
+    if isinstance(message, StreamMessage):
+        return size + _size(("", each) for each in message._items)
+    return size + len(message.java_stream or b"") if isinstance(message, ObjectMessage) else size
+
+
+def _size(named: Iterable[tuple[str, Any]]) -> int:
+    return sum(
+        len(name) + (len(value) if isinstance(value, str | bytes) else _size_of_value(value)) for name, value in named
+    )
+
+
+def _size_of_value(value: Any) -> int:
+    return _NUMBER if value is None or isinstance(value, int | float) else len(str(value))
 
 
 def _sent_count(message: Message) -> int | None:

@@ -11,11 +11,12 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 
 from jmsbridge import Connection, JMSException, MessagePositions, PositionedMessage
+from jmsbridge.documents import size_of
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.connections import Connections
 from jmsbridge.spark.options import connect
 from jmsbridge.spark.position_options import PositionOptions
-from jmsbridge.spark.schema import batch_of, placed, size_of
+from jmsbridge.spark.schema import batch_of, placed
 
 __all__ = ["Range", "Ranges", "rows_of_range"]
 

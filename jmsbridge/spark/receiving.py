@@ -14,10 +14,11 @@ from typing import Any
 import msgspec
 
 from jmsbridge import Connection, Destination, JMSException, Message, MessageConsumer, Session, Topic
+from jmsbridge.documents import size_of
 from jmsbridge.spark.ids import Group
 from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions, connect
-from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, size_of
+from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of
 
 __all__ = [
     "PATIENCE",

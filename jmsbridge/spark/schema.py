@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from jmsbridge import BytesMessage, Message, TextMessage
+from jmsbridge import Message, TextMessage
 from jmsbridge.codecs import javatext
 from jmsbridge.documents import body_of, delivery_counts, header_columns, kind_of, property_values, to_json
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
@@ -24,7 +24,6 @@ __all__ = [
     "load_arrow",
     "log_schema",
     "placed",
-    "size_of",
     "types",
 ]
 
@@ -97,13 +96,6 @@ def id_of(message: Message, id_property: str | None) -> str | None:
     """What identifies a message: its JMSMessageID or this property; None if it has none, or an empty text."""
     value = message.jms_message_id if id_property is None else message.properties.get(id_property)
     return None if value is None else str(value) or None
-
-
-def size_of(message: Message) -> int:
-    """About how many bytes a message has; kinds whose bodies are fields count as 1 kB."""
-    if isinstance(message, TextMessage):
-        return len(message.text or "")
-    return message.body_length if isinstance(message, BytesMessage) else 1024
 
 
 def batch_of(messages: Sequence[Message], ids: Sequence[str | None]) -> pa.RecordBatch:

@@ -10,10 +10,10 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from jmsbridge import Message, Queue
 from jmsbridge.config import mask_url
-from jmsbridge.documents import destination_named
+from jmsbridge.documents import destination_named, size_of
 from jmsbridge.errors import UnsupportedFeatureException
 from jmsbridge.spark.options import BrowseOptions, connect
-from jmsbridge.spark.schema import batch_of, columns_of, size_of
+from jmsbridge.spark.schema import batch_of, columns_of
 
 __all__ = ["JmsReader", "shown"]
 

@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jmsbridge import Connection, JMSException, Message, MessageConsumer
+from jmsbridge.documents import size_of
 from jmsbridge.spark.connections import Connections
 from jmsbridge.spark.files import sync_folder
 from jmsbridge.spark.ids import Group, ids_in
 from jmsbridge.spark.log import LogError, Tally, low_of, publish, turn, uuid_of
 from jmsbridge.spark.options import ReadOptions
 from jmsbridge.spark.receiving import Confirmation, consumer_of, open_connection
-from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, load_arrow, log_schema, size_of
+from jmsbridge.spark.schema import DEDUP_ID, batch_of, id_of, load_arrow, log_schema
 from jmsbridge.spark.slices import Slice
 
 __all__ = ["Claim", "staged"]

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import jmsbridge
+from jmsbridge.spark import receiving
 from jmsbridge.spark.log import Log
 from jmsbridge.spark.options import ReadOptions, read_options
 from jmsbridge.spark.receiving import Drain
@@ -79,6 +80,15 @@ def test_every_message_is_a_row_in_order(options: ReadOptions, inline: bool) -> 
 def test_an_empty_text_identifies_nothing(by_reference: ReadOptions) -> None:
     got = rows(drained(by_reference), ["body"])
     assert [row["body"] for row in got] == ["None", "''", "'x'", "''"]
+
+
+def test_the_bytes_of_a_segment_are_those_of_its_properties_too(
+    options: ReadOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a segment is one batch of Arrow, whose columns have an end."""
+    monkeypatch.setattr(receiving, "_SEGMENT_BYTES", 4 * len("body 0n" + "8 bytes."))
+    (lane,) = drained(options).lanes
+    assert max(segment.rows for segment in lane.segments) == 4
 
 
 def test_tasks_have_about_equal_shares(options: ReadOptions) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import jmsbridge
 from jmsbridge import Message, Session
-from jmsbridge.documents import to_document
+from jmsbridge.documents import size_of, to_document
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.rows import BadDocument, check_columns, message_of, rows_of_batch
 from jmsbridge.spark.schema import COLUMNS, batch_of, columns_of, types
@@ -101,6 +101,30 @@ def test_a_message_survives_the_way_through_a_row(kind: str, body_format: str, t
     assert outgoing.options["priority"] == 7
     assert outgoing.options["delivery_mode"] == jmsbridge.DeliveryMode.NON_PERSISTENT
     assert time.time() + outgoing.options["time_to_live"] == pytest.approx(got.jms_expiration / 1000, abs=30)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_size_of_a_message_counts_its_properties(kind: str) -> None:
+    with jmsbridge.connect("embedded:") as connection:
+        message = KINDS[kind](connection.create_session())
+        if isinstance(message, jmsbridge.BytesMessage):
+            message.reset()
+        size = size_of(message)
+        message.set_string_property("large", "x" * 1_000_000)
+        message.set_int_property("n", 1)
+    assert size < 300
+    assert size_of(message) == size + 1_000_000 + len("large") + len("n") + 8
+
+
+def test_the_size_of_a_message_counts_its_fields() -> None:
+    large = "x" * 1_000_000
+    with jmsbridge.connect("embedded:") as connection:
+        session = connection.create_session()
+        fields, stream = session.create_map_message(), session.create_stream_message()
+        fields.set_string("large", large)
+        stream.write_bytes(large.encode())
+        for message in (fields, stream, session.create_object_message(large)):
+            assert 1_000_000 <= size_of(message) < 1_000_100
 
 
 def test_texts_and_times_that_spark_does_not_have_are_no_reason_to_stop() -> None:
