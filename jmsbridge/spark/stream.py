@@ -49,6 +49,8 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._available_now = False
         self._batched: float | None = None
         """When the last batch was given; None until a first one may be."""
+        self._batches = 0
+        """How many were given, of which each begins with another lane."""
 
     # ---- in the source's process
 
@@ -82,6 +84,7 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if end == lanes or self._waits_for_more(lanes, end, written):
             return begin
         self._batched = time.monotonic()
+        self._batches += 1
         drain.advance(end)
         return self._offset(end)
 
@@ -114,14 +117,20 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             drain.wait_news(ends, min(until, now + patience))
 
     def _admitted(self, journal: Log, start: dict[int, int], limit: ReadLimit | None) -> dict[int, int]:
-        """As much of each lane as the limits allow, an equal share of each."""
+        """As much as the limits allow, an equal share of each lane, and at least one row altogether.
+
+        Of a share below one row there is nothing in the batch, unless its lane is the first: each is in its turn.
+        """
         rows = _rows_of(limit)
         size = self._options.max_bytes_per_trigger
         end = dict(start)
-        waiting = [lane for lane in journal.lanes if lane.end > start.get(lane.number, 0)]
+        turn, count = self._batches, len(journal.lanes)
+        in_turn = sorted(journal.lanes, key=lambda lane: (lane.number - turn) % count)
+        waiting = [lane for lane in in_turn if lane.end > start.get(lane.number, 0)]
         for left, lane in zip(range(len(waiting), 0, -1), waiting, strict=True):
-            at, used = _within(lane, start.get(lane.number, 0), -(-rows // left), size // left)
-            rows -= at - start.get(lane.number, 0)
+            begin = start.get(lane.number, 0)
+            at, used = _within(lane, begin, -(-rows // left), size // left, least=1 if end == start else 0)
+            rows -= at - begin
             size -= used
             end[lane.number] = at
         return end
@@ -224,14 +233,14 @@ def _rows_of(limit: ReadLimit | None) -> int:
     return limit.max_rows if isinstance(limit, ReadMaxRows) else sys.maxsize
 
 
-def _within(lane: Lane, start: int, rows: int, size: int) -> tuple[int, int]:
-    """How far a lane can be read within these limits, at least one row, and the bytes of that."""
+def _within(lane: Lane, start: int, rows: int, size: int, least: int) -> tuple[int, int]:
+    """How far a lane can be read within these limits, at least so many rows, and the bytes of that."""
     at, used = start, 0
     for segment in lane.segments:
         if segment.end <= at:
             continue
         each = max(1, segment.size // (segment.end - segment.start))
-        room = max(min(rows - (at - start), (size - used) // each), 1 if at == start else 0)
+        room = max(min(rows - (at - start), (size - used) // each), least - (at - start), 0)
         take = min(segment.end - at, room)
         at += take
         used += take * each

@@ -94,6 +94,25 @@ def test_a_batch_that_a_limit_cuts_does_not_wait(url: str, tmp_path: Path) -> No
         assert end["lanes"] == {"0": 1}
 
 
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [({"maxMessagesPerTrigger": "1"}, ReadMaxRows(1)), ({"maxBytesPerTrigger": "1"}, None)],
+)
+def test_a_batch_of_one_row_is_of_each_lane_in_its_turn(
+    given: dict[str, str], limit: ReadMaxRows | None, url: str, tmp_path: Path
+) -> None:
+    for queue in "abcd":
+        send(url, queue, "1", "2")
+    with reading(url, tmp_path, subscribe="a,b,c,d", **given) as reader:
+        start, deadline = reader.initialOffset(), time.monotonic() + 30
+        served: set[str] = set()
+        while len(served) < 4:
+            assert time.monotonic() < deadline
+            lanes = reader.latestOffset(start, limit)["lanes"]
+            assert sum(lanes.values()) <= 1
+            served |= {number for number, end in lanes.items() if end}
+
+
 @pytest.mark.parametrize("distributed", [False, True])
 def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: Path, distributed: bool) -> None:
     lost = {"v": 1, "log": "of another folder", "lanes": {"0": 70}}
