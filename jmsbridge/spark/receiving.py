@@ -370,6 +370,8 @@ def _guarantee(options: ReadOptions, confirmation: Confirmation, without_id: int
         why = "there were more ids than can be kept for dedupRetention"
     elif confirmation.confirmed:
         return "exactly-once"
+    if not options.dedup_retention:
+        return "at-least-once: the broker does not confirm acknowledgements, and dedupRetention is 0"
     return f"exactly-once for messages that the broker delivers again within {round(reach, 1):g} s: {why}"
 
 

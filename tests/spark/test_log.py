@@ -390,6 +390,36 @@ class TestIds:
         for confirmed in (True, False):
             assert "within 0 s: there were more ids than can be kept" in guarantee(confirmed=confirmed)
 
+    def test_none_are_kept_of_unconfirmed_acknowledgements_without_a_retention(self, folder: Path) -> None:
+        given = {"url": "embedded:", "queue": "orders", "walPath": str(folder), "dedupRetention": "0"}
+        journal, options = opened(folder, retention=0.0), read_options(given)
+        said = [report_of(journal, options, Confirmation(False, each), 0)["guarantee"] for each in (True, False)]
+        assert said == [
+            "exactly-once",
+            "at-least-once: the broker does not confirm acknowledgements, and dedupRetention is 0",
+        ]
+
+    def test_of_messages_that_were_never_acknowledged_outlive_the_retention(self, folder: Path) -> None:
+        """They come again, whenever that is: the broker still has them."""
+        journal = opened(folder, retention=0.0)
+        told, _ = (journal.append(journal.lanes[0], rows(each)).group for each in "ab")
+        until = time.time() + 0.01
+        while time.time() <= until:
+            pass
+        journal.ids.acknowledged(told, [], confirmed=False)
+        while time.time() <= until + 0.01:
+            pass
+        journal.ids.expire()
+        assert "a" not in journal.ids
+        assert "b" in journal.ids
+        journal.release({0: 2})
+        journal.close()
+        again = opened(folder, retention=0.0)
+        again.ids.expire()
+        assert "b" in again.ids
+        again.ids.acknowledged(None, ["b"], confirmed=True)
+        assert "b" not in again.ids
+
     def test_of_a_segment_without_any_are_not_saved(self, folder: Path) -> None:
         journal = opened(folder)
         batch = rows("a")
