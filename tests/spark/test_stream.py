@@ -139,6 +139,22 @@ def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: P
         assert "of another folder" in report["losses"][0]
 
 
+@pytest.mark.parametrize(("before", "after"), [({}, {"idProperty": "b"}), ({"idProperty": "a"}, {"idProperty": "b"})])
+def test_ids_of_another_kind_are_refused(
+    before: dict[str, str], after: dict[str, str], url: str, tmp_path: Path
+) -> None:
+    """Those that the log has kept would not be known again."""
+    for given in (before, before):
+        with reading(url, tmp_path, queue="orders", **given) as reader:
+            reader.initialOffset()
+    for given in (after, {} if before else after):
+        with (
+            reading(url, tmp_path, queue="orders", **given) as reader,
+            pytest.raises(LogError, match="is of another source"),
+        ):
+            reader.initialOffset()
+
+
 def test_a_lane_of_the_checkpoint_that_the_log_lacks(url: str, tmp_path: Path) -> None:
     """It is not made anew where there are fewer receivers than before."""
     send(url, "orders", "1", "2")
