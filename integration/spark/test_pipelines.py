@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -254,6 +255,13 @@ def test_a_wrong_job_file_is_refused(text: str, problem: str, tmp_path: Path) ->
         ("bridge --from embedded: -q orders --to embedded: --root /y -o maxMessagesPerTrigger=30000", "only 20000 ids"),
         ("replay /x --to embedded:", "root is missing"),
         ("dlq-report --from embedded:", "queue is missing"),
+        ("archive --from embedded: -q orders --to /x --root /y --trigger 10s", "trigger is '10s'"),
+        ("bridge --from embedded: -q orders --to embedded: --root /y --trigger soon", "trigger is 'soon'"),
+        ("drain --from embedded: -q orders --to /x --root /y -f parqet", "did you mean 'parquet'"),
+        ("drain --from embedded: -q orders --to /x --root /y -f CSV", "no maps.*includeProperties=false.*json, orc"),
+        ("drain --from embedded: -q orders --to /x --root /y -f text -o includeProperties=false", "it has one column"),
+        ("drain --from embedded: -q orders --to /x --root /y -f xml", "rowTag"),
+        ("analyse --from embedded: -q orders --to /x --root /y --by count", "column 'count' of its own"),
     ],
 )
 def test_a_wrong_option_ends_the_command_with_2_before_java_starts(
@@ -262,8 +270,54 @@ def test_a_wrong_option_ends_the_command_with_2_before_java_starts(
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     done = command(*arguments.split())
     assert done.returncode == 2, done.stderr
+    assert re.search(problem, " ".join(done.stderr.split()))
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["bridge", "--to", "embedded:", "--transform", "SELECT nosuch FROM messages"], "nosuch"),
+        (["bridge", "--to", "embedded:", "--transform", "SELEKT"], "PARSE_SYNTAX_ERROR"),
+        (["drain", "--to", "files", "-f", "delta"], "DATA_SOURCE_NOT_FOUND"),
+        (["analyse", "--to", "files", "--window", "5m"], "CANNOT_PARSE_INTERVAL"),
+    ],
+)
+def test_what_spark_refuses_ends_the_command_with_2(arguments: list[str], problem: str, tmp_path: Path) -> None:
+    given = [str(tmp_path / each) if each == "files" else each for each in arguments]
+    done = command(*given, "--from", f"embedded:{tmp_path / 'b.db'}", "-q", "orders", "--root", str(tmp_path / "root"))
+    assert done.returncode == 2, done.stderr
     assert problem in done.stderr
     assert "Traceback" not in done.stderr
+    assert "at org.apache" not in done.stderr
+
+
+def test_archived_files_that_are_not_there_end_the_command_with_1(tmp_path: Path) -> None:
+    done = command("replay", str(tmp_path / "nothing"), "--to", "embedded:", "--root", str(tmp_path / "root"))
+    assert done.returncode == 1, done.stderr
+    assert "PATH_NOT_FOUND" in done.stderr
+
+
+@pytest.mark.parametrize("rate", [0, -1])
+def test_a_rate_that_sends_nothing_is_refused(rate: int, spark: Any, tmp_path: Path) -> None:
+    from jmsbridge.spark.jobs import Replay
+
+    sink = {"url": "embedded:"}
+    with pytest.raises(ConfigurationError, match=f"rate is {rate}"):
+        Replay(archived="/x", sink=sink, root="/y", rate=rate).check()
+    with pytest.raises(ConfigurationError, match=f"rate is {rate}"):
+        pipelines.replay(spark, "/x", sink, root=str(tmp_path), rate=rate)
+
+
+@pytest.mark.parametrize("trigger", ["available-now", "0 seconds", "interval 1 hour 30 minutes", " 1.5 SECONDS "])
+def test_triggers_of_spark(trigger: str) -> None:
+    pipelines.check_trigger(trigger)
+
+
+def test_a_drain_without_properties_may_be_csv(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
+    to, source = str(tmp_path / "files"), {"url": urls[0], "queue": "orders", "includeProperties": False}
+    ended(pipelines.drained_to(spark, source, to, "csv", root=str(tmp_path / "root")))
+    assert spark.read.csv(to).count() == SENT
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

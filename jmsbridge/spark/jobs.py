@@ -14,7 +14,14 @@ from types import FrameType
 from typing import Any, ClassVar
 
 import msgspec
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import (
+    AnalysisException,
+    IllegalArgumentException,
+    PySparkException,
+    UnsupportedOperationException,
+)
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -31,6 +38,11 @@ __all__ = ["Analyse", "Archive", "Bridge", "DlqReport", "Drain", "Job", "Replay"
 
 _POLL = 0.5
 _CAUSE = re.compile(r"^jmsbridge\.(?:[a-z_]+\.)*(\w+): (.+)$", re.MULTILINE)
+_REFUSALS = (AnalysisException, IllegalArgumentException, UnsupportedOperationException)
+_OF_THE_INPUT = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "PYTHON_DATA_SOURCE_ERROR")
+"""Conditions of an AnalysisException that are no mistake in the settings."""
+_WITH_TRACES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Loggers of Spark that print each refusal with Java's trace."""
 
 
 class Job(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="pipeline"):
@@ -58,6 +70,7 @@ class _Reading(Job, kw_only=True):
     def check(self) -> None:
         """See ``Job.check``."""
         pipelines.check_source(self.source, self.root)
+        pipelines.check_trigger(self.trigger)
 
 
 class Bridge(_Reading, kw_only=True, tag="bridge"):
@@ -70,6 +83,7 @@ class Bridge(_Reading, kw_only=True, tag="bridge"):
     def check(self) -> None:
         """See ``Job.check``."""
         pipelines.check_bridge(self.source, self.sink, self.root)
+        pipelines.check_trigger(self.trigger)
 
     def start(self, spark: SparkSession) -> StreamingQuery:
         """See ``pipelines.bridge``."""
@@ -96,6 +110,11 @@ class Drain(_Reading, kw_only=True, tag="drain"):
     to: str
     format: str = "parquet"
 
+    def check(self) -> None:
+        """See ``Job.check``."""
+        super().check()
+        pipelines.check_format(self.format, self.source)
+
     def start(self, spark: SparkSession) -> StreamingQuery:
         """See ``pipelines.drained_to``."""
         return pipelines.drained_to(spark, self.source, self.to, self.format, root=self.root, trigger=self.trigger)
@@ -110,6 +129,11 @@ class Analyse(_Reading, kw_only=True, tag="analyse"):
     value: str | None = None
     window: str = "1 hour"
     delay: str = "10 minutes"
+
+    def check(self) -> None:
+        """See ``Job.check``."""
+        super().check()
+        pipelines.check_names(self.by, self.value)
 
     def start(self, spark: SparkSession) -> StreamingQuery:
         """See ``pipelines.analyse``."""
@@ -139,7 +163,7 @@ class Replay(Job, kw_only=True, tag="replay"):
 
     def check(self) -> None:
         """See ``Job.check``."""
-        pipelines.check_sink(self.sink)
+        pipelines.check_replay(self.sink, self.rate)
         if self.root is None and not self.dry_run:
             raise ConfigurationError("root is missing: the folder in which the job notes what it has sent")
 
@@ -253,14 +277,25 @@ def _asked_to_stop() -> Iterator[threading.Event]:
 @contextmanager
 def _explained() -> Iterator[None]:
     """The errors of Spark as those of jmsbridge, without Java's and Python's traces."""
+    for name in _WITH_TRACES:
+        PySparkLogger.getLogger(name).disabled = True
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         causes = _CAUSE.findall(str(error))
-        if not causes:
-            raise JMSException(str(error).strip().partition("\n")[0]) from error
-        name, text = causes[-1]
-        raise (ConfigurationError if name == "ConfigurationError" else JMSException)(text) from error
+        if causes:
+            name, text = causes[-1]
+            raise (ConfigurationError if name == "ConfigurationError" else JMSException)(text) from error
+        told = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error
+        text = str(told).strip().partition("\n")[0]
+        raise (ConfigurationError if _is_of_settings(error, text) else JMSException)(text) from error
+
+
+def _is_of_settings(error: Exception, text: str) -> bool:
+    """Whether Spark refuses a query, a format or an interval: what a running query fails with is of other kinds."""
+    if isinstance(error, Py4JJavaError):
+        return "[DATA_SOURCE_NOT_FOUND]" in text
+    return isinstance(error, _REFUSALS) and not any(f"[{name}" in text for name in _OF_THE_INPUT)
 
 
 def _print(rows: DataFrame, *, as_json: bool) -> None:

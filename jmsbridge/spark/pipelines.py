@@ -6,6 +6,7 @@ A pipeline that is stopped or killed continues where it was when it is started w
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
+from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.options import (
     BrowseOptions,
     ReadOptions,
     WriteOptions,
     browse_options,
+    converted,
     read_options,
     write_options,
 )
@@ -33,9 +36,13 @@ __all__ = [
     "archive",
     "bridge",
     "check_bridge",
+    "check_format",
     "check_letters",
+    "check_names",
+    "check_replay",
     "check_sink",
     "check_source",
+    "check_trigger",
     "dlq_report",
     "drain",
     "drained_to",
@@ -52,6 +59,15 @@ Transform = Callable[[DataFrame], DataFrame] | str
 """A function, its name as ``module:function``, or a query in SQL over the view ``messages``."""
 
 _FUNCTION = re.compile(r"[\w.]+:\w+")
+_PART = r"[+-]?\s*\d*\.?\d+\s+(?:microsecond|millisecond|second|minute|hour|day|week)s?"
+_INTERVAL = re.compile(rf"\s*(?:interval\s+)?{_PART}(?:\s+{_PART})*\s*", re.IGNORECASE)
+_TABLES = ("json", "orc", "parquet")
+_NEED_MORE = {
+    "csv": "it has no maps, as properties are: give includeProperties=false to the source",
+    "text": "it has one column",
+    "xml": "it needs the option rowTag: write this as a query of Spark",
+}
+"""Formats of Spark that cannot hold messages as they are, and why."""
 
 
 def bridge(
@@ -91,6 +107,32 @@ def check_source(source: Options, root: str) -> ReadOptions:
 def check_sink(sink: Options) -> WriteOptions:
     """The options of a pipeline's sink; ConfigurationError says what is wrong."""
     return write_options(_texts(sink))
+
+
+def check_replay(sink: Options, rate: int | None) -> WriteOptions:
+    """The options of ``replay``'s sink; ConfigurationError says what is wrong with them or the rate."""
+    if rate is not None and rate < 1:
+        raise ConfigurationError(f"rate is {rate}: give at least one message a second, or leave it out for no limit")
+    return check_sink(sink)
+
+
+def check_trigger(trigger: str) -> None:
+    """ConfigurationError unless it is one of Spark's intervals, or ``AVAILABLE_NOW``."""
+    if trigger != AVAILABLE_NOW and not _INTERVAL.fullmatch(trigger):
+        raise ConfigurationError(
+            f"trigger is {trigger!r}: give an interval in words, such as '10 seconds' or '1 minute 30 seconds', or "
+            f"{AVAILABLE_NOW!r}"
+        )
+
+
+def check_format(form: str, source: Options) -> None:
+    """ConfigurationError for a format that cannot hold messages, or that has nearly the name of another one."""
+    name = form.lower()
+    has_maps = converted(ReadOptions, _texts(source)).include_properties
+    if name in _NEED_MORE and (has_maps or name != "csv"):
+        raise ConfigurationError(f"format {form} cannot be written: {_NEED_MORE[name]}, or use {', '.join(_TABLES)}")
+    if name not in _TABLES and get_close_matches(name, _TABLES):
+        raise ConfigurationError(f"unknown format {form!r}: {nearest(name, _TABLES, 'formats')}")
 
 
 def check_letters(source: Options) -> BrowseOptions:
@@ -134,7 +176,7 @@ def replay(
 
     With the same ``root``, a later run sends what was archived since.
     """
-    check_sink(sink)
+    check_replay(sink, rate)
     target = _texts(sink) | ({} if rate is None else {"maxRate": str(rate)})
     schema = spark.read.parquet(archived).schema
     files = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(archived)
@@ -154,6 +196,7 @@ def drained_to(
     spark: SparkSession, source: Options, to: str, form: str, *, root: str, trigger: str = AVAILABLE_NOW
 ) -> StreamingQuery:
     """``drain`` into files of this format in one folder, each message exactly once."""
+    check_format(form, source)
     return _start(_into_files(_messages(spark, source, root), source, to, form, root), root, trigger)
 
 
@@ -186,7 +229,7 @@ def analyse(  # size: one parameter per setting of the aggregation
     is seen that was sent ``delay`` after its end; messages that come later than that are left out. A message without
     a timestamp counts as sent when it is read.
     """
-    _check_names(by, value)
+    check_names(by, value)
     rows = _messages(spark, source, root).withColumn("timestamp", _sent()).withWatermark("timestamp", delay)
     properties = F.col("properties")
     keys = [F.window("timestamp", window).alias("window"), *(properties[name].alias(name) for name in by)]
@@ -201,7 +244,7 @@ def analyse(  # size: one parameter per setting of the aggregation
     return _start(_into_files(flat, source, to, "parquet", root), root, trigger)
 
 
-def _check_names(by: Sequence[str], value: str | None) -> None:
+def check_names(by: Sequence[str], value: str | None) -> None:
     """ConfigurationError for a property that has the name of another column of the table."""
     own = {"window", "start", "end", "count"} | (set() if value is None else {"sum", "min", "max", "mean"})
     for name in by:
