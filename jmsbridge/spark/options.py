@@ -34,7 +34,9 @@ __all__ = [
     "connect",
     "converted",
     "local_path",
+    "named",
     "read_options",
+    "topic_or",
     "write_options",
 ]
 
@@ -47,6 +49,16 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+")
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 T = TypeVar("T", bound="Common")
+
+
+def named(text: str) -> Destination:
+    """What an option names: ``orders``, ``queue:orders`` or ``topic:news``, without the blanks around it."""
+    return destination_named(text.strip())
+
+
+def topic_or(topic: str | None, text: str) -> Destination:
+    """The topic that an option names, or without one what ``text`` does."""
+    return named(text) if topic is None else Topic(topic.strip())
 
 
 class Common(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,10 +127,9 @@ class ReadOptions(BrowseOptions, frozen=True, kw_only=True):
     @property
     def destinations(self) -> tuple[Destination, ...]:
         """The queues or the topic to read."""
-        if self.topic is not None:
-            return (Topic(self.topic),)
-        names = [str(self.queue)] if self.subscribe is None else self.subscribe.split(",")
-        return tuple(destination_named(name.strip()) for name in names)
+        if self.subscribe is not None:
+            return tuple(map(named, self.subscribe.split(",")))
+        return (topic_or(self.topic, str(self.queue)),)
 
     @property
     def lanes(self) -> int:
@@ -168,10 +179,8 @@ class WriteOptions(Common, frozen=True, kw_only=True):
     @property
     def fixed(self) -> Destination | None:
         """Where all rows are sent; None if each row says it."""
-        if self.topic is not None:
-            return Topic(self.topic)
         text = self.queue if self.queue is not None else self.destination
-        return None if text is None else destination_named(text)
+        return None if text is None and self.topic is None else topic_or(self.topic, str(text))
 
 
 _ALIASES = {"maxoffsetspertrigger": "maxmessagespertrigger", "path": "url"}
@@ -274,7 +283,7 @@ def browse_options(given: Mapping[str, str]) -> BrowseOptions:
     options = converted(BrowseOptions, given)
     if options.queue is None:
         raise ConfigurationError("option queue is missing: it says which queue is shown")
-    if not isinstance(destination_named(options.queue), Queue):
+    if not isinstance(named(options.queue), Queue):
         raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: it holds no messages to show")
     return options
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Literal
 
-from jmsbridge import Destination, Queue, Topic
+from jmsbridge import Destination, Queue
 from jmsbridge.config.kinds import Positive
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spark.options import Common, converted
+from jmsbridge.spark.options import Common, converted, topic_or
 
 __all__ = ["PositionOptions", "by_position", "position_options"]
 
@@ -38,7 +38,7 @@ class PositionOptions(Common, frozen=True, kw_only=True):
     @property
     def destination(self) -> Destination:
         """What is read."""
-        return Queue(str(self.queue)) if self.topic is None else Topic(self.topic)
+        return topic_or(self.topic, str(self.queue))
 
 
 def by_position(given: Mapping[str, str]) -> bool:
@@ -57,6 +57,8 @@ def position_options(given: Mapping[str, str], *, streams: bool | None = None) -
     options = converted(PositionOptions, {**given, "offsets": "native", **defaults})
     if (options.queue is None) == (options.topic is None):
         raise ConfigurationError("give one of queue and topic")
+    if options.queue is not None and not isinstance(options.destination, Queue):
+        raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
     if options.client_id is not None:
         raise ConfigurationError("clientId belongs to one connection, and with offsets=native each executor has one")
     for name, value in (("startingOffsets", options.starting_offsets), ("endingOffsets", options.ending_offsets)):

@@ -10,9 +10,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from jmsbridge import Message, Queue
 from jmsbridge.config import mask_url
-from jmsbridge.documents import destination_named, size_of
+from jmsbridge.documents import size_of
 from jmsbridge.errors import UnsupportedFeatureException
-from jmsbridge.spark.options import BrowseOptions, connect
+from jmsbridge.spark.options import BrowseOptions, connect, named
 from jmsbridge.spark.schema import batch_of, columns_of
 
 __all__ = ["JmsReader", "shown"]
@@ -31,7 +31,7 @@ def shown(options: BrowseOptions, columns: Sequence[str]) -> Iterator[pa.RecordB
                 f"({feature.price}): consume it with spark.readStream or jmsbridge.spark.pipelines.drain",
                 "browse",
             )
-        queue = destination_named(str(options.queue))
+        queue = named(str(options.queue))
         assert isinstance(queue, Queue)
         messages: list[Message] = []
         first = size = 0

@@ -5,6 +5,7 @@ import pytest
 import jmsbridge
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.options import browse_options, connect, read_options, write_options
+from jmsbridge.spark.position_options import position_options
 
 GIVEN = {"url": "embedded:", "queue": "orders", "walPath": "/data/log"}
 
@@ -182,3 +183,20 @@ def test_a_wrong_option_of_a_batch_read_is_refused(options: dict[str, str], text
 def test_a_batch_read_needs_a_queue() -> None:
     with pytest.raises(ConfigurationError, match="option queue is missing"):
         browse_options({"url": "embedded:"})
+
+
+@pytest.mark.parametrize("name", ["orders", " orders\n", "queue:orders", " queue:orders "])
+def test_a_queue_is_named_by_one_rule_everywhere(name: str) -> None:
+    given, queue = {"url": "embedded:", "queue": name}, jmsbridge.Queue("orders")
+    assert read_options(given | {"walPath": "/x"}).destinations == (queue,)
+    assert read_options({"url": "embedded:", "walPath": "/x", "subscribe": f"{name},b"}).destinations[0] == queue
+    assert position_options(given).destination == queue
+    assert write_options(given).fixed == queue
+    assert write_options({"url": "embedded:", "destination": name}).fixed == queue
+
+
+def test_a_topic_is_named_by_one_rule_everywhere() -> None:
+    given, topic = {"url": "embedded:", "topic": " news "}, jmsbridge.Topic("news")
+    assert read_options(given | {"walPath": "/x", "subscriptionName": "s"}).destinations == (topic,)
+    assert position_options(given).destination == topic
+    assert write_options(given).fixed == topic

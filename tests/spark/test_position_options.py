@@ -74,6 +74,7 @@ def test_what_is_read() -> None:
     for given in ({"queue": "orders"}, {"topic": None}):
         wrong = {name: value for name, value in {**GIVEN, **given}.items() if value is not None}
         assert "one of queue and topic" in refused(wrong)
+    assert "give topic instead" in refused({"url": "pulsar://host", "queue": "topic:news"})
 
 
 @pytest.mark.parametrize(

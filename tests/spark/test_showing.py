@@ -27,7 +27,7 @@ def test_a_batch_read_shows_the_queue_in_order_and_takes_nothing(
             message = session.create_text_message(f"body {number}")
             message.set_int_property("n", number)
             producer.send(message)
-        options = browse_options({"url": url, "queue": "orders", "selector": "n >= 2", "bodyFormat": "text"})
+        options = browse_options({"url": url, "queue": " orders ", "selector": "n >= 2", "bodyFormat": "text"})
         for _ in range(2):
             rows = [row for batch in showing.shown(options, COLUMNS) for row in batch.to_pylist()]
             assert [row["offset"] for row in rows] == list(range(18))
