@@ -208,6 +208,8 @@ class Sender:
             settings["time_to_live"] = options.ttl
         if options.priority is not None:
             settings["priority"] = options.priority
+        elif not 0 <= settings.get("priority", 0) <= 9:
+            raise BadDocument(f"its priority is {settings['priority']}, and a priority is 0 to 9")
         if options.delivery_mode is not None:
             settings["delivery_mode"] = getattr(DeliveryMode, options.delivery_mode)
         return settings

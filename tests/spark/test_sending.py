@@ -148,6 +148,14 @@ def test_an_error_names_row_destination_broker_and_remedy(url: str) -> None:
         sent(options, bad)
 
 
+@pytest.mark.parametrize("priority", [77, -1])
+def test_a_priority_that_does_not_exist_is_an_error_of_the_row(url: str, priority: int) -> None:
+    rows = [{"body": "x", "priority": priority}]
+    with pytest.raises(JMSException, match=rf"row 1 .* priority is {priority}, and a priority is 0 to 9; correct it"):
+        sent(write_options({"url": url, "queue": "orders"}), rows)
+    assert sent(write_options({"url": url, "queue": "orders", "priority": "3"}), rows).rows == 1
+
+
 def test_a_broker_that_confirms_nothing_ends_the_task(url: str) -> None:
     with jmsbridge.connect(url) as connection:
         sender = Sender(write_options({"url": url, "queue": "orders", "confirmTimeout": "50ms"}), connection)
