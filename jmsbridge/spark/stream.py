@@ -20,6 +20,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 
 from jmsbridge.spark.log import Lane, Log
 from jmsbridge.spark.options import ReadOptions
+from jmsbridge.spark.origin import note_brokers
 from jmsbridge.spark.receiving import Drain
 from jmsbridge.spark.schema import load_arrow
 from jmsbridge.spark.slices import Slice, rows_of, slices
@@ -179,6 +180,7 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 fail_on_loss=options.fail_on_data_loss,
             )
             self._stop_at_exit()
+            note_brokers(self._log.folder, options.url)
         return self._log
 
     def _stop_at_exit(self) -> None:

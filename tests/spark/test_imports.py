@@ -9,7 +9,7 @@ import jmsbridge.spark
 
 _FOLDER = Path(jmsbridge.spark.__path__[0])
 _PACKAGE = "jmsbridge.spark."
-OF_THE_LOG = {"log", "ids", "files", "receiving", "slices", "stream", "staging", "planning", "distributed"}
+OF_THE_LOG = {"log", "ids", "files", "receiving", "slices", "stream", "staging", "planning", "distributed", "origin"}
 SHARED = ["options", "connections", "schema", "rows", "sink", "sending", "showing"]
 BY_POSITION = ["position_options", "ranges", "positions"]
 KNOW_SPARK = {

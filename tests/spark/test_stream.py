@@ -155,6 +155,15 @@ def test_ids_of_another_kind_are_refused(
             reader.initialOffset()
 
 
+def test_a_log_that_goes_on_with_another_broker_says_so(
+    url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for each in (url, f"{url}.restored"):
+        with reading(each, tmp_path, queue="orders") as reader:
+            assert reader.initialOffset()["lanes"] == {"0": 0}
+    assert "If that is another broker" in caplog.text
+
+
 def test_a_lane_of_the_checkpoint_that_the_log_lacks(url: str, tmp_path: Path) -> None:
     """It is not made anew where there are fewer receivers than before."""
     send(url, "orders", "1", "2")
