@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,8 @@ def test_a_rate_that_sends_nothing_is_refused(rate: int, spark: Any, tmp_path: P
 @pytest.mark.parametrize("trigger", ["available-now", "0 seconds", "interval 1 hour 30 minutes", " 1.5 SECONDS "])
 def test_triggers_of_spark(trigger: str) -> None:
     pipelines.check_trigger(trigger)
+    with pytest.raises(ConfigurationError, match="give an interval in words"):
+        pipelines.check_trigger(f"{trigger} later")
 
 
 def test_a_drain_without_properties_may_be_csv(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
@@ -320,8 +323,13 @@ def test_a_drain_without_properties_may_be_csv(spark: Any, urls: tuple[str, str]
     assert spark.read.csv(to).count() == SENT
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_an_endless_job_stops_and_goes_on(urls: tuple[str, str], tmp_path: Path, ending: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("ending", "send"), [(signal.SIGINT, os.kill), (signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg)]
+)
+def test_an_endless_job_stops_and_goes_on(
+    urls: tuple[str, str], tmp_path: Path, ending: signal.Signals, send: Callable[[int, int], None]
+) -> None:
+    """Also where Java gets the signal, too, as from systemd."""
     here, there = urls
     before = documents(here)
     line = ["bridge", "--from", here, "-q", "orders", "--to", there, "--root", str(tmp_path / "root")]
@@ -336,9 +344,11 @@ def test_an_endless_job_stops_and_goes_on(urls: tuple[str, str], tmp_path: Path,
             assert time.monotonic() < deadline
             assert running.poll() is None
             time.sleep(0.2)  # sleep: between two looks at another process
-        os.kill(running.pid, ending)
+        send(running.pid, ending)
         _, said = running.communicate(timeout=120)
     assert running.returncode == 130, said
     assert "moved" in said
+    assert "Traceback" not in said
+    assert send == os.killpg or "\tat org.apache" not in said
     assert command(*line).returncode == 0
     assert documents(there) == before

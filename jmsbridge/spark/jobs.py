@@ -1,5 +1,6 @@
 """Pipelines as jobs: from the command line or a TOML file, with progress, until they end or Ctrl-C."""
 
+import logging
 import os
 import re
 import signal
@@ -7,14 +8,14 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar
 
 import msgspec
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import (
     AnalysisException,
     IllegalArgumentException,
@@ -38,6 +39,7 @@ __all__ = ["Analyse", "Archive", "Bridge", "DlqReport", "Drain", "Job", "Replay"
 
 _POLL = 0.5
 _CAUSE = re.compile(r"^jmsbridge\.(?:[a-z_]+\.)*(\w+): (.+)$", re.MULTILINE)
+_FAILURES = (PySparkException, Py4JError, OSError)
 _REFUSALS = (AnalysisException, IllegalArgumentException, UnsupportedOperationException)
 _OF_THE_INPUT = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "PYTHON_DATA_SOURCE_ERROR")
 """Conditions of an AnalysisException that are no mistake in the settings."""
@@ -211,29 +213,58 @@ def run(job: Job) -> int:
         try:
             query = job.start(spark)
             if query is not None:
-                _wait(query, job.verb)
+                _wait(query, job.verb, spark)
         finally:
-            spark.stop()
+            _stop(spark)
     return OK
 
 
-def _wait(query: StreamingQuery, verb: str) -> None:
+def _stop(spark: SparkSession) -> None:
+    """Stop Spark, unless a signal to all processes has ended its Java already, of which py4j would print a trace."""
+    logging.disable()
+    try:
+        with suppress(Py4JError, OSError):
+            spark.stop()
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _wait(query: StreamingQuery, verb: str, spark: SparkSession) -> None:
     """Show progress until the query ends; Ctrl-C and SIGTERM stop it, and the next run goes on from there."""
     progress = _Progress()
 
     def report(whole: bool) -> None:
-        progress.add(query)
+        with nullcontext() if whole else suppress(*_FAILURES):
+            progress.add(query)
         note(f"{'' if whole else 'at least '}{progress.rows} {verb}{progress.guarantee}")
 
-    with reporting(report), counting(verb) as show, _asked_to_stop() as asked:
+    with reporting(report), counting(verb) as show, _asked_to_stop() as asked, _interrupted(asked):
         try:
             while not query.awaitTermination(_POLL):
                 progress.add(query)
                 show(progress.rows)
                 if asked.is_set():
+                    _silence(spark)
                     raise KeyboardInterrupt
         finally:
             query.stop()
+
+
+@contextmanager
+def _interrupted(asked: threading.Event) -> Iterator[None]:
+    """What fails after the process was asked to stop is no error of the job: Spark's Java may have been asked, too."""
+    try:
+        yield
+    except _FAILURES as error:
+        if not asked.is_set():
+            raise
+        raise KeyboardInterrupt from error
+
+
+def _silence(spark: SparkSession) -> None:
+    """Spark is about to kill tasks, each with a trace."""
+    with suppress(PySparkException):  # over Spark Connect the log is that of the server
+        spark.sparkContext.setLogLevel("OFF")
 
 
 class _Progress:
