@@ -1,6 +1,7 @@
 """A queue browser for brokers that have none: take the messages, release all of them, and show the copies."""
 
 import logging
+import time
 from functools import partial
 
 from jmsbridge.core.runtime.waiting import WaitSet, wait_answered
@@ -10,7 +11,10 @@ __all__ = ["Page", "look"]
 
 log = logging.getLogger("jmsbridge.browsing")
 
-_GRACE = 0.1  # after so many seconds without an arrival, a broker without drain is assumed to have no more messages
+_GRACE = 0.1
+"""Seconds without an arrival after which a broker without drain is assumed to have no more messages, if it is near."""
+_ROUND_TRIPS = 3
+"""The same in round trips, of which subscribing takes at least one."""
 
 
 class Page:
@@ -30,12 +34,12 @@ class Page:
         if not any(one is arrival for one in self.arrivals):
             self.put(arrival)
 
-    def wait_quiet(self, count: int) -> None:
-        """Wait until ``count`` messages are here, or none has come for a while."""
+    def wait_quiet(self, count: int, seconds: float) -> None:
+        """Wait until ``count`` messages are here, or none has come for so long."""
         seen = -1
         while seen < len(self.arrivals) < count:
             seen = len(self.arrivals)
-            self._more.wait_for(partial(self._has_more_than, seen), _GRACE)
+            self._more.wait_for(partial(self._has_more_than, seen), seconds)
 
     def _has_more_than(self, count: int) -> bool:
         return len(self.arrivals) > count
@@ -49,6 +53,7 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
     most = limit + 1  # one more, to see whether the queue is longer
     channel = link.channel(False)
     page = Page()
+    began = time.monotonic()
     try:
         subscription = channel.subscribe(Interest(address=address, window=most, deferred=True), page)
         if Native.UNLIMITED_REQUEUE not in subscription.native:
@@ -56,7 +61,8 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
                 f"{link.broker} has no queue browser, and requeueing messages to {address} may drop or move them, "
                 "because it has a delivery limit; use a queue without one"
             )
-        _take(subscription, page, most, timeout)
+        grace = max(_GRACE, _ROUND_TRIPS * (time.monotonic() - began))
+        _take(subscription, page, most, min(grace, timeout), timeout)
         if page.arrivals:
             subscription.settle([arrival.token for arrival in page.arrivals], Outcome.RELEASED)
         subscription.close()
@@ -68,8 +74,8 @@ def look(link: Link, address: Address, limit: int, timeout: float) -> tuple[list
     return page.arrivals[:limit], is_truncated
 
 
-def _take(subscription: Subscription, page: Page, limit: int, timeout: float) -> None:
+def _take(subscription: Subscription, page: Page, limit: int, grace: float, timeout: float) -> None:
     subscription.grant(limit)
     if Native.DRAIN not in subscription.native:
-        page.wait_quiet(limit)
+        page.wait_quiet(limit, grace)
     wait_answered(subscription.drain, timeout, "a browser's drain")

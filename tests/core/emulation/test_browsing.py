@@ -1,6 +1,8 @@
 """Browsers where the broker has none: all messages are released at once, whatever happens meanwhile."""
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -169,6 +171,24 @@ def test_without_a_drain_it_waits_a_moment(backend: ScriptedBackend, connect: Ca
 
     def bring(_: object) -> None:
         backend.script.post(late)
+
+    backend.script.before["grant"] = bring
+    assert shown(browser) == ["late"]
+
+
+def test_without_a_drain_it_waits_longer_for_a_broker_that_is_far_away(
+    backend: ScriptedBackend, connect: Callable[..., Connection]
+) -> None:
+    """How long subscribing takes tells how far."""
+    backend.lower(Native.DRAIN)
+    browser = connect().create_session().create_browser(QUEUE)
+    backend.script.before["subscribe"] = lambda _: time.sleep(0.3)  # sleep: a round trip
+
+    def late() -> None:
+        backend.subscription.deliver(text_envelope(QUEUE.address, "late"))
+
+    def bring(_: object) -> None:
+        threading.Timer(0.3, backend.script.post, [late]).start()
 
     backend.script.before["grant"] = bring
     assert shown(browser) == ["late"]
