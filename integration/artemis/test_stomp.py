@@ -6,6 +6,7 @@ import pytest
 
 import jmsbridge
 from integration.lab.admin.artemis import Management
+from integration.lab.admin.stomp import Stomp
 from integration.lab.broker import Broker
 from integration.stomp.opening import (
     check_large_bytes,
@@ -15,7 +16,7 @@ from integration.stomp.opening import (
     new_queue,
     open_link,
 )
-from jmsbridge import Topic
+from jmsbridge import Queue, Topic
 from jmsbridge.spi import AccessDenied, Address, ConnectFailed, Outcome, SendRefused
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
@@ -125,3 +126,22 @@ def test_a_shared_consumer_that_is_not_the_last_closes_at_once(artemis: Broker) 
         message = last.receive(timeout=20)
         assert message is not None
         assert message.get_body(str) == "x"
+
+
+def test_a_foreign_header_ack_names_no_message(artemis: Broker) -> None:
+    """Artemis writes it before its own: another message would be acknowledged, or the consumer ended."""
+    queue = Queue(new_queue().name)
+    with jmsbridge.connect(artemis.url("stomp")) as connection, Stomp(artemis.ports["stomp"]) as foreign:
+        connection.start()
+        session = connection.create_session(jmsbridge.INDIVIDUAL_ACKNOWLEDGE)
+        consumer = session.create_consumer(queue)
+        headers = {"destination": queue.queue_name, "destination-type": "ANYCAST"}
+        for ack in ("evil", "1,1"):
+            foreign.send("SEND", {**headers, "ack": ack}, ack)
+            received = consumer.receive(timeout=5)
+            assert received is not None
+            received.acknowledge()
+        assert consumer.receive(timeout=1) is None
+        consumer.close()
+        with session.create_consumer(queue) as again:
+            assert again.receive(timeout=1) is None

@@ -51,6 +51,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     """What one message counts there."""
     late_window: int
     """Its value if settlements come late."""
+    names_message: str = "ack"
+    """The header with what ACK names a message by. Artemis writes the headers of the sender before its own ``ack``, which
+    is the same as ``message-id``."""
     keeps_unsettled: bool = False
     """UNSUBSCRIBE returns nothing to the queue: only the end of the socket does."""
     names_refused: bool = True
@@ -81,6 +84,7 @@ _ARTEMIS: Final = Product(
     window="consumer-window-size",
     window_unit=2048,
     late_window=1 << 26,
+    names_message="message-id",
 )
 _RABBITMQ: Final = Product(
     dialect=RABBITMQ,

@@ -115,7 +115,9 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         size = _size_of(frame) if self._interest.deferred else 0
-        made = Delivery(self, header("id", frame.headers.get("ack", "")), envelope, is_redelivered, size)
+        made = Delivery(
+            self, header("id", frame.headers.get(self._product.names_message, "")), envelope, is_redelivered, size
+        )
         if not self._browses:
             self.deliveries[made] = None
             self.unsettled_size += size
