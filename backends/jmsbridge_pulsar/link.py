@@ -28,7 +28,7 @@ from jmsbridge_pulsar.administration.admin import PulsarAdmin
 from jmsbridge_pulsar.administration.rest import Rest, rest_of
 from jmsbridge_pulsar.channel import Channel
 from jmsbridge_pulsar.connection.attachments import Attached
-from jmsbridge_pulsar.connection.errors import connect_error, explain, loss, result_of_code
+from jmsbridge_pulsar.connection.errors import connect_error, explain, is_limit, loss, result_of_code
 from jmsbridge_pulsar.connection.library import Library, Result
 from jmsbridge_pulsar.connection.options import PulsarOptions, method_of
 from jmsbridge_pulsar.connection.partitions import whole_of
@@ -152,13 +152,14 @@ class Link(PulsarAdmin, PulsarPositions):
             return
 
         def reserved(result: Any, holder: Any) -> None:
-            if result == Result.ConsumerBusy:
+            said = self._library.words.lately()
+            if result == Result.ConsumerBusy and not is_limit(said):
                 text = f"client id {client_id!r} is in use on {self.endpoint}; use another, or close that connection"
                 self._refuse(ClientIdRefused(text), connecting)
                 return
             if result != Result.Ok:
                 self.native &= ~Native.CLIENT_ID
-                log.info("%s: client id %r is not reserved (%s)", self.endpoint, client_id, result.name)
+                log.info("%s: client id %r is not reserved (%s: %s)", self.endpoint, client_id, result.name, said)
             self._holder = holder
             connecting(None, None)
 
@@ -230,7 +231,7 @@ class Link(PulsarAdmin, PulsarPositions):
         assert facts is not None
         name = subscription_name(facts, Interest(address=address or Address("", True), key=key, durable=True))
         topic = None if address is None else names.topic(address)
-        delete_subscription(rest, self._options.namespace, topic, name, key)
+        delete_subscription(rest, self._options.namespace, topic, name, (key, facts.client_id))
 
     def _reading(self) -> LinkFacts:
         self._life.check()

@@ -117,8 +117,8 @@ def _quoted(name: str) -> str:
 
 
 def subscription_path(topic: str, name: str) -> str:
-    """The path of a subscription, by the full name of its topic and its own."""
-    return f"{topic_path(topic)}/subscription/{_quoted(name)}"
+    """The path of a subscription, by the full name of its topic and its own, which the broker decodes twice."""
+    return f"{topic_path(topic)}/subscription/{_quoted(_quoted(name))}"
 
 
 def topic_path(topic: str) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "Words",
     "connect_error",
     "explain",
+    "is_limit",
     "loss",
     "result_of",
     "result_of_code",
@@ -197,6 +198,11 @@ def result_of_code(code: int) -> "_pulsar.Result":
     return _CODES.get(code, Result.UnknownError)
 
 
+def is_limit(said: str) -> bool:
+    """Whether a broker means by ConsumerBusy or ProducerBusy that policies allow no more of them."""
+    return "max consumers limit" in said or "max producers limit" in said
+
+
 def explain(result: "_pulsar.Result", what: str, broker: str, *, sending: bool = False, said: str = "") -> BackendError:
     """The error for a result of the client library other than Ok; ``said`` are the broker's own words, if known.
 
@@ -204,6 +210,8 @@ def explain(result: "_pulsar.Result", what: str, broker: str, *, sending: bool =
     stored.
     """
     reason = _REASONS.get(result) or "see the log of the broker"
+    if is_limit(said):
+        reason = "its policies allow no more (maxConsumersPerTopic, maxConsumersPerSubscription, maxProducersPerTopic)"
     if said:
         reason = f"{reason}; it said: {said}"
     text = f"{what}: {broker} refused it ({result.name}): {reason}"

@@ -15,7 +15,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
     SubscriptionUnknown,
 )
-from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, subscription_path
+from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, subscription_path, topic_path
 
 __all__ = ["CLIENTS", "NON_DURABLE", "REGISTRY", "check_definition", "definition", "delete_subscription", "owner_of"]
 
@@ -56,26 +56,33 @@ def owner_of(subscription: str, properties: dict[str, str]) -> tuple[str, str | 
     return (key, None) if client_id is None else (key.removeprefix(f"{client_id}_"), client_id)
 
 
-def check_definition(rest: Rest, namespace: str, topic: str, name: str, interest: Interest) -> None:
+def check_definition(
+    rest: Rest, namespace: str, topic: str, name: str, interest: Interest, client_id: str | None
+) -> None:
     """Compare that of an existing subscription, and delete it if it was changed, so that it begins anew.
 
-    SubscriptionRefused if it is shared where this is not, or has consumers that asked for another definition. One
-    without a definition was made by another client and is used as it is.
+    SubscriptionRefused if it is another one of the same name, shared where this is not, or has consumers that asked for
+    another definition. One without a definition was made by another client and is used as it is.
     """
-    before = _topic_of(rest, namespace, name)
+    before, owner = _topic_of(rest, namespace, name), (str(interest.key), client_id)
     if before != topic:
         if before is not None:
+            _check_owner(_properties(rest, subscription_path(before, name)), name, owner)
             _delete_idle(rest, subscription_path(before, name), interest)
         _remember(rest, namespace, name, topic)
     path = subscription_path(topic, name)
+    properties = _properties(rest, path)
+    _check_owner(properties, name, owner)
+    text = properties.get(_PROPERTY)
+    if text is None or text == definition(interest, None)[_PROPERTY]:
+        return
     try:
-        text = (rest.get(f"{path}/properties") or {}).get(_PROPERTY)
-    except AddressRefused:
-        return
-    wanted = definition(interest, None)[_PROPERTY]
-    if text is None or text == wanted:
-        return
-    kept = msgspec.json.decode(text, type=_Definition)
+        kept = msgspec.json.decode(text, type=_Definition)
+    except msgspec.DecodeError as error:
+        raise SubscriptionRefused(
+            f"what subscription {interest.key!r} was made with cannot be read ({error}): unsubscribe it first, or use "
+            "the version of jmsbridge that made it"
+        ) from error
     if kept.shared != interest.shared and interest.durable:
         kinds = ("unshared", "shared")
         raise SubscriptionRefused(
@@ -83,6 +90,25 @@ def check_definition(rest: Rest, namespace: str, topic: str, name: str, interest
             "unsubscribe it first"
         )
     _delete_idle(rest, path, interest)
+
+
+def _properties(rest: Rest, path: str) -> dict[str, str]:
+    """Those of a subscription; none if it does not exist."""
+    try:
+        return rest.get(f"{path}/properties") or {}
+    except AddressRefused:
+        return {}
+
+
+def _check_owner(properties: dict[str, str], subscription: str, wanted: tuple[str, str | None]) -> None:
+    """SubscriptionRefused for that of another client id, whose names together are the same."""
+    owner = owner_of(subscription, properties)
+    if _PROPERTY in properties and owner != wanted:
+        key, client_id = owner
+        raise SubscriptionRefused(
+            f"subscription {wanted[0]!r} of client id {wanted[1]!r} would be {subscription!r} at the broker, which is "
+            f"subscription {key!r} of client id {client_id!r}: use another name"
+        )
 
 
 def _delete_idle(rest: Rest, path: str, interest: Interest) -> None:
@@ -110,25 +136,34 @@ def _topic_of(rest: Rest, namespace: str, name: str) -> str | None:
 
 def _remember(rest: Rest, namespace: str, name: str, topic: str) -> None:
     entry, properties = _entry(namespace, name), {_TOPIC: topic}
+    made = EARLIEST | {"properties": properties}
     try:
-        rest.put(entry, EARLIEST | {"properties": properties})
-    except AddressInUse:  # it exists
-        rest.put(f"{entry}/properties", properties)
+        rest.put(entry, made)
+    except AddressInUse:  # it exists, or there is no such topic, and the namespace lets nobody make one by using it
+        try:
+            rest.put(f"{entry}/properties", properties)
+        except AddressRefused:
+            rest.put(topic_path(f"persistent://{namespace}/{REGISTRY}"))
+            rest.put(entry, made)
 
 
 def _entry(namespace: str, name: str) -> str:
     return subscription_path(f"persistent://{namespace}/{REGISTRY}", name)
 
 
-def delete_subscription(rest: Rest, namespace: str, topic: str | None, name: str, key: str) -> None:
-    """Delete a durable subscription; SubscriptionUnknown, or SubscriptionRefused while it has a consumer.
+def delete_subscription(
+    rest: Rest, namespace: str, topic: str | None, name: str, owner: tuple[str, str | None]
+) -> None:
+    """Delete a durable subscription, of this name and client id.
 
-    Without its topic it must be one that jmsbridge made.
+    SubscriptionUnknown, or SubscriptionRefused while it has a consumer. Without its topic it must be one that jmsbridge
+    made.
     """
-    topic = topic or _topic_of(rest, namespace, name)
+    topic, key = topic or _topic_of(rest, namespace, name), owner[0]
     try:
         if topic is None:
             raise AddressRefused(f"no topic has subscription {name!r}")
+        _check_owner(_properties(rest, subscription_path(topic, name)), name, owner)
         rest.delete(subscription_path(topic, name))
     except AddressRefused as error:
         raise SubscriptionUnknown(f"there is no durable subscription {key!r}: {error}") from error

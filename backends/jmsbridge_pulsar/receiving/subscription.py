@@ -89,7 +89,7 @@ class Subscription:
             if interest.key is not None and facts.rest is not None:
                 topic = facts.names.topic(interest.address)
                 name, namespace = subscription_name(facts, interest), facts.options.namespace
-                check_definition(facts.rest, namespace, topic, name, interest)
+                check_definition(facts.rest, namespace, topic, name, interest, facts.client_id)
             made = self._life.wait(
                 lambda done: open_taker(facts, interest, self._credit, done), f"consuming {interest.address}"
             )

@@ -52,8 +52,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     late_window: int
     """Its value if settlements come late."""
     names_message: str = "ack"
-    """The header with what ACK names a message by. Artemis writes the headers of the sender before its own ``ack``, which
-    is the same as ``message-id``."""
+    """The header with what ACK names a message by. Artemis writes the sender's headers before its own ``ack``, which is
+    the same as ``message-id``."""
     keeps_unsettled: bool = False
     """UNSUBSCRIBE returns nothing to the queue: only the end of the socket does."""
     names_refused: bool = True
