@@ -19,7 +19,7 @@ from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import envelope_of, key_of, read_text
-from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of
+from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of, reader_settings
 
 __all__ = ["PulsarPositions"]
 
@@ -137,8 +137,7 @@ class _Reader:
         topics = partitions_of(facts, address)
         if lane not in map(str, range(len(topics))):
             raise AddressRefused(f"{address} has no lane {lane!r}: {facts.life.broker} has {len(topics)}, from '0' on")
-        settings = _pulsar.ReaderConfiguration()
-        settings.receiver_queue_size(max(1, min(window, _WINDOW)))
+        settings = reader_settings(min(window, _WINDOW))
         settings.start_message_id_inclusive(True)
 
         self._reader = open_reader(facts, topics[int(lane)], start, settings, self._what)

@@ -137,5 +137,11 @@ def _together(one: DestinationInfo, other: DestinationInfo) -> DestinationInfo:
 
 def _count(rest: Rest, topic: str, subscription: str) -> int:
     """How many messages a subscription has; the broker itself counts entries."""
-    found = rest.post(f"{subscription_path(topic, subscription)}/analyzeBacklog", {})
-    return int(found["messages"])
+    path = f"{subscription_path(topic, subscription)}/analyzeBacklog"
+    found = rest.post(path)
+    count = int(found["messages"])
+    while found["aborted"]:  # it counts some thousand entries at once
+        ledger, entry = map(int, found["lastMessageId"].split(":"))
+        found = rest.post(path, {"ledgerId": ledger, "entryId": entry + 1, "partitionIndex": -1})
+        count += int(found["messages"])
+    return count

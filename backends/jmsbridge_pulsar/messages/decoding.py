@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from jmsbridge.spi import Address, Envelope
+from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.transport.typed_values import decode_properties
 from jmsbridge_pulsar.messages import bodies
 from jmsbridge_pulsar.messages.conventions import (
@@ -60,17 +60,22 @@ def decode(
     message_id: tuple[int, int, int, int],
     address: Address,
     names: Names,
+    fault: str | None = None,
 ) -> Envelope:
     """The message received from ``address``.
 
     ``is_null`` says that the body is Pulsar's null value, ``key`` is the partition key, and ``message_id`` has ledger,
     entry, partition and the index in the batch. ``properties`` is None if the client library cannot read them because
-    they are not in UTF-8. A message that cannot be decoded has its raw body, and the reason in the property ``FAULT``.
+    they are not in UTF-8. A message that cannot be decoded has its raw body, and the reason in the property ``FAULT``:
+    ``fault``, or what is found out here.
     """
     wire = {} if properties is None else properties
     shown, is_plain = _names_in(wire)
     found = _properties(wire, shown, key)
-    kind, content, fault = bodies.decode(wire.get(KIND), body, is_null)
+    if fault is None:
+        kind, content, fault = bodies.decode(wire.get(KIND), body, is_null)
+    else:
+        kind, content = BodyKind.BYTES, body
     timestamp = event_time if event_time <= _MOST_TIME else 0
     if is_plain and fault is None:  # most messages, and faster
         return Envelope(address, kind, content, found, wire[ID], timestamp)

@@ -18,7 +18,7 @@ from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
 from jmsbridge_pulsar.receiving.memory import Accepted, accepted_of
-from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of
+from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of, reader_settings
 from jmsbridge_pulsar.receiving.takers import ReaderTaker, Taker
 
 __all__ = ["open_browser"]
@@ -128,9 +128,7 @@ def _open_part(facts: LinkFacts, rest: Rest, address: Address, topic: str, windo
     if _position(stats["lastConfirmedEntry"]) <= (ledger, entry):
         return None
     start = _pulsar.MessageId(-1, ledger, entry, -1)  # of an entry with several messages it shows that one, too
-    settings = _pulsar.ReaderConfiguration()
-    settings.receiver_queue_size(max(1, window))
-    reader = open_reader(facts, topic, start, settings, f"browsing {address}")
+    reader = open_reader(facts, topic, start, reader_settings(window), f"browsing {address}")
     return reader, _Settled((ledger, entry), cursor["individuallyDeletedMessages"])
 
 

@@ -8,7 +8,7 @@ from jmsbridge_pulsar.messages.decoding import decode
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.receiving.memory import Key
 
-__all__ = ["Delivery", "envelope_of", "key_of", "read_text"]
+__all__ = ["Delivery", "encrypted_in", "envelope_of", "key_of", "read_text"]
 
 
 class Delivery:
@@ -32,6 +32,7 @@ def key_of(message: Any) -> Key:
 def envelope_of(message: Any, key: Key, properties: dict[str, str] | None, address: Address, names: Names) -> Envelope:
     """The message, with its ``key_of`` and the ``read_text`` of its properties, as received from ``address``."""
     return decode(
+        fault="encrypted, and jmsbridge has no keys" if encrypted_in(message) else None,
         body=message.data(),
         is_null=message.has_null_value(),
         properties=properties,
@@ -41,6 +42,12 @@ def envelope_of(message: Any, key: Key, properties: dict[str, str] | None, addre
         address=address,
         names=names,
     )
+
+
+def encrypted_in(message: Any) -> int:
+    """How many messages of one entry this is because they are encrypted; 0 if it is not."""
+    context = message.encryption_context()
+    return max(1, context.batch_size()) if context is not None and context.is_decryption_failed() else 0
 
 
 def read_text(read: Callable[[], Any]) -> Any:

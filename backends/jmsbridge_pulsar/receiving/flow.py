@@ -10,10 +10,10 @@ from jmsbridge.spi import Arrival, Interest, Mode
 from jmsbridge.transport.deliveries.expiry import is_expired, now_ms
 from jmsbridge_pulsar.connection.errors import explain, result_of
 from jmsbridge_pulsar.facts import LinkFacts
-from jmsbridge_pulsar.messages.conventions import CONNECTION
+from jmsbridge_pulsar.messages.conventions import CONNECTION, FAULT
 from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.delayed import Delayed
-from jmsbridge_pulsar.receiving.delivery import Delivery, envelope_of, key_of, read_text
+from jmsbridge_pulsar.receiving.delivery import Delivery, encrypted_in, envelope_of, key_of, read_text
 from jmsbridge_pulsar.receiving.memory import Accepted, Key
 from jmsbridge_pulsar.receiving.resuming import Progress
 from jmsbridge_pulsar.receiving.takers import Taker
@@ -131,6 +131,8 @@ class Flow:
             taker.accept(message)
             return None
         envelope = envelope_of(message, key, properties, interest.address, facts.names)
+        if FAULT in envelope.properties and (locked := encrypted_in(message)):
+            self._credit.moved(locked - 1, 0)  # the broker counts each
         if self._browses and (is_expired(envelope) or envelope.delivery_time > now_ms()):
             return None
         count = message.redelivery_count() + 1 if self._counts else 1

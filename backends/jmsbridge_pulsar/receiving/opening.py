@@ -25,6 +25,7 @@ __all__ = [
     "open_reader",
     "open_taker",
     "partitions_of",
+    "reader_settings",
     "reserve_client_id",
     "subscription_name",
 ]
@@ -70,10 +71,17 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
         subscribing.consumer_name(consumer)
         _attach(facts, topic, partial(facts.library.consumer, topic, name, subscribing), opened)
     else:
-        settings = _pulsar.ReaderConfiguration()
+        settings = reader_settings(interest.window)
         settings.reader_name(consumer)
-        settings.receiver_queue_size(max(1, interest.window))
         _attach(facts, topic, partial(facts.library.reader, topic, _pulsar.MessageId.latest, settings), opened)
+
+
+def reader_settings(window: int) -> Any:
+    """Those of a reader that takes so many messages ahead."""
+    settings = _pulsar.ReaderConfiguration()
+    settings.receiver_queue_size(max(1, window))
+    settings.crypto_failure_action(_pulsar.ConsumerCryptoFailureAction.CONSUME)
+    return settings
 
 
 def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: str) -> Any:
@@ -180,6 +188,7 @@ def _consumer(interest: Interest, *, earliest: bool) -> Any:
         settings.batch_receive_policy(_pulsar.BatchReceivePolicy(BATCH, -1, 1))
     settings.negative_ack_redelivery_delay_ms(_RETURN)
     settings.batch_index_ack_enabled(True)
+    settings.crypto_failure_action(_pulsar.ConsumerCryptoFailureAction.CONSUME)  # else nothing more would come
     settings.subscription_initial_position(
         _pulsar.InitialPosition.Earliest if earliest else _pulsar.InitialPosition.Latest
     )
