@@ -134,6 +134,16 @@ def test_a_folder_belongs_to_one_pipeline(spark: Any, urls: tuple[str, str], tmp
     assert spark.read.parquet(to).count() == SENT
 
 
+def test_a_folder_belongs_to_one_checkpoint(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
+    """With another one, numbers of batches begin anew, and Spark would write none of them."""
+    source, to, root = {"url": urls[0], "queue": "orders"}, str(tmp_path / "files"), tmp_path / "a"
+    ended(pipelines.archive(spark, source, to, root=str(root)))
+    shutil.rmtree(root / "checkpoint")
+    with pytest.raises(ConfigurationError, match="checkpoint"):
+        pipelines.archive(spark, source, to, root=str(root))
+    ended(pipelines.archive(spark, source, str(tmp_path / "new"), root=str(root)))
+
+
 def test_a_drain_gives_batches(spark: Any, urls: tuple[str, str], tmp_path: Path) -> None:
     got: dict[int, int] = {}
     source = {"url": urls[0], "queue": "orders", "maxMessagesPerTrigger": 15}

@@ -1,7 +1,8 @@
-"""A folder of files belongs to one pipeline.
+"""A folder of files belongs to one pipeline, and to one checkpoint of it.
 
 Spark's file sink numbers the batches of a folder, and writes none whose number the folder has already. Those of another
-pipeline have numbers of their own: they would be taken from the queue and never be written.
+pipeline have numbers of their own, and with a new checkpoint numbers begin anew: such batches would be taken from the
+queue and never be written.
 """
 
 import uuid
@@ -31,15 +32,15 @@ def claim(spark: SparkSession, to: str, form: str, root: Path) -> None:
         return
     if owners or _last_batch(f"{to}/_spark_metadata") > _last_batch(f"{root}/checkpoint/offsets"):
         raise ConfigurationError(
-            f"{to} has the files of another stream, with a root or checkpoint other than {root}: Spark would not write "
-            "batches whose numbers it has. Give a new folder, or the root that it was begun with"
+            f"{to} has the files of another stream, with a root or checkpoint other than that in {root}: Spark would "
+            "not write batches whose numbers it has. Give a new folder, or the root and checkpoint it was begun with"
         )
     spark.createDataFrame([(own,)], "value string").coalesce(1).write.mode("overwrite").text(mark)
 
 
 def _own(root: Path) -> str:
-    """What identifies the pipeline in this folder."""
-    path = root / "pipeline"
+    """What identifies the pipeline in this folder; it is gone with its checkpoint."""
+    path = root / "checkpoint" / "pipeline"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, str(uuid.uuid4()).encode())
