@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import _pulsar
@@ -50,12 +51,15 @@ class Library:
         _clients.add(self)
 
     def ask(self, call: Callable[..., Any], *given: Any, done: Answered) -> None:
-        """Call a method that takes a callback last, which gets a result and perhaps a value, or an error or a value."""
+        """Call a method that takes a callback last, which gets a result and perhaps a value, or an error or a value.
 
+        What it makes keeps the callback, and must not be kept by it: Python finds no circles through the library.
+        """
         mailbox = self._mailbox
+        once = [partial(self._take, done)]
 
         def answered(*values: Any) -> None:  # on a thread of the library, which must do nothing else
-            mailbox.post(lambda: self._take(values, done))
+            mailbox.post(partial(once.pop(), values))
 
         self.unanswered += 1
         try:
@@ -63,7 +67,7 @@ class Library:
         except Exception as error:  # raised instead of an answer
             answered(result_of(error))
 
-    def _take(self, values: tuple[Any, ...], done: Answered) -> None:
+    def _take(self, done: Answered, values: tuple[Any, ...]) -> None:
         self.unanswered -= 1
         first = values[0]
         if isinstance(first, _pulsar.Error):

@@ -62,6 +62,21 @@ print(count(before), memory() - held < 30 or memory() - held)
     assert output == "True True\n"
 
 
+def test_closed_consumers_of_topics_leave_nothing(server: Server, run: Run) -> None:
+    """The library keeps the callback of a reader as long as the reader."""
+    output = run(
+        COUNTING
+        + """
+for number in range(10):
+    with jmsbridge.connect(url) as connection:
+        connection.start()
+        connection.create_session().create_consumer(jmsbridge.Topic("t"))
+print(count(before))
+"""
+    )
+    assert output == "True\n"
+
+
 def test_lost_connections_leave_nothing(server: Server, run: Run) -> None:
     """Each is cut with a send under way and messages that nobody has acknowledged."""
 
