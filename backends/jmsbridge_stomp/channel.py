@@ -22,6 +22,7 @@ from jmsbridge.transport.literal_names import check_key
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
 from jmsbridge.transport.tickets import CallbackTicket
+from jmsbridge_stomp.connection.errors import in_use
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.protocol.frames import Unencodable, header
 from jmsbridge_stomp.receiving.receiver import selector_of
@@ -77,7 +78,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
 
         def open_it(done: Done) -> None:
             if key is not None and key in self._facts.active:
-                done(None, SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first"))
+                done(None, in_use(key))
                 return
             if key is not None:
                 self._facts.active.add(key)

@@ -16,14 +16,13 @@ from jmsbridge.spi import (
     LinkLost,
     Native,
     NotSupported,
-    SubscriptionRefused,
     SubscriptionUnknown,
 )
 from jmsbridge.transport.literal_names import check_client_id, check_key
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host, in_use
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.products import Product, product_of
 from jmsbridge_stomp.connection.scheduling import ask_scheduler
@@ -169,7 +168,7 @@ class Link(StompAdmin):
         if self.endpoint.client_id is None and not self._facts.product.managed:
             raise SubscriptionUnknown(f"{self.broker} has no durable subscription without a client id: {key!r}")
         if key in self._facts.active:
-            raise SubscriptionRefused(f"durable subscription {key!r} has a consumer; close that one first")
+            raise in_use(key)
         check_key(key, self.broker)
         facts = self._facts
         self._life.wait(lambda done: unsubscribe(facts, key, address, done), f"unsubscribing {key!r}")

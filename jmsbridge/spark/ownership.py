@@ -28,13 +28,14 @@ def claim(spark: SparkSession, to: str, form: str, root: Path) -> None:
     own = _own(root)
     mark = f"{to}/_jmsbridge"
     owners = _owners(spark, mark)
-    if own in owners:
-        return
-    if owners or _last_batch(f"{to}/_spark_metadata") > _last_batch(f"{root}/checkpoint/offsets"):
+    is_behind = _last_batch(f"{to}/_spark_metadata") > _last_batch(f"{root}/checkpoint/offsets")  # as from a backup
+    if is_behind or (owners and own not in owners):
         raise ConfigurationError(
             f"{to} has the files of another stream, with a root or checkpoint other than that in {root}: Spark would "
             "not write batches whose numbers it has. Give a new folder, or the root and checkpoint it was begun with"
         )
+    if owners:
+        return
     spark.createDataFrame([(own,)], "value string").coalesce(1).write.mode("overwrite").text(mark)
 
 

@@ -19,7 +19,7 @@ from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
-__all__ = ["Refusal", "answer_of", "connect_error", "has_no_host", "loss", "refused"]
+__all__ = ["Refusal", "answer_of", "connect_error", "has_no_host", "in_use", "loss", "refused"]
 
 _CONTENT: Final = re.compile(r"\bCoreMessage\[.*", re.DOTALL)
 _TLS_PORT: Final = 61612
@@ -80,6 +80,14 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     return made
 
 
+def in_use(key: str) -> SubscriptionRefused:
+    """The error for a durable subscription that a session of this connection has."""
+    return SubscriptionRefused(
+        f"durable subscription {key!r} has a consumer, or one that is closed and whose session has not acknowledged or "
+        "committed its messages; close it, or do that, first"
+    )
+
+
 def has_no_host(error: BaseException) -> bool:
     """Whether RabbitMQ has no virtual host of the name in CONNECT, or none for this user."""
     return isinstance(error, Refusal) and _NO_HOST.search(str(error)) is not None
@@ -109,15 +117,17 @@ def answer_of(
 def refused(refusal: Refusal, what: str, broker: str, otherwise: type[BackendError]) -> BackendError:
     """The error for a refused frame; ``otherwise`` if the broker's words do not say more."""
     lower = str(refusal).lower()
-    kind = otherwise
+    kind, said = otherwise, f"refused it ({refusal})"
     if any(part in lower for part in _NOT_ALLOWED) and _RESERVED not in lower:
         kind = AccessDenied
+    elif "disconnected by server" in lower:  # its queue was deleted; what follows are fields of an object
+        kind, said = AddressRefused, "ended it (disconnected by server: was the queue deleted?)"
     elif "selector" in lower or "filter" in lower:
         kind = SelectorRefused
     elif "in use" in lower or "amq339051" in lower:
         kind = SubscriptionRefused
     elif any(part in lower for part in _NO_ADDRESS):
         kind = AddressRefused
-    made = kind(f"{what}: {broker} refused it ({refusal})")
+    made = kind(f"{what}: {broker} {said}")
     made.__cause__ = refusal
     return made

@@ -249,6 +249,12 @@ class StompSocket:
             receiver = self.subscriptions.get(headers.get("subscription", ""))
             if receiver is not None:  # else it was unsubscribed, and the broker takes the message back
                 receiver(frame)
+            elif "subscription" not in headers:
+                log.warning(
+                    "%s: a message of no subscription is dropped, and stays unsettled; perhaps the name of a property "
+                    "has the end of a line in it",
+                    self._life.endpoint,
+                )
         elif command == "RECEIPT":
             self._answer(headers.get("receipt-id", ""), None)
         elif command == "ERROR":

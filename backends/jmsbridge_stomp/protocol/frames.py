@@ -76,7 +76,8 @@ def _escaped(text: str, version: Version, *, is_name: bool = False) -> str:
         for character, escape in version.escapes.items():  # the backslash comes first
             text = text.replace(character, escape)
     if "\n" in text or "\r" in text or "\0" in text or (is_name and ":" in text):
-        raise Unencodable(f"STOMP {version.name} has no escape for a character of the header text {text[:40]!r}")
+        shown = repr(text[:40]) if is_name else "this text"  # which may be a password
+        raise Unencodable(f"STOMP {version.name} has no escape for a character of {shown} in a header")
     return text
 
 

@@ -9,7 +9,7 @@ __all__ = ["Limits", "Malformed", "Parser"]
 
 _COMMAND: Final = re.compile(rb"[A-Z]{1,20}")
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
-_HEAD: Final = 1 << 20  # bytes of a command with its headers
+_HEAD: Final = 1 << 26  # bytes of a command with its headers: properties of other protocols may be long
 _BODY: Final = 1 << 30  # bytes of a body
 
 
@@ -116,7 +116,7 @@ class Parser:
         if last - start > self._limits.head:
             raise Malformed(f"a head of more than {self._limits.head:,} bytes")
         command, headers = _read_lines(bytes(memoryview(buffer)[start:last]), self.version)
-        self._head = command, headers, begins, self._length(headers)
+        self._head = command, headers, begins, self._length(command, headers)
         self._seen = begins
         return True
 
@@ -126,16 +126,17 @@ class Parser:
         if first and _COMMAND.fullmatch(first[:20]) is None:
             raise Malformed(f"no command of STOMP: {first!r}")
 
-    def _length(self, headers: dict[str, str]) -> int | None:
+    def _length(self, command: str, headers: dict[str, str]) -> int | None:
         text = headers.get("content-length")
         if text is None:
             return None
-        if not (text.isascii() and text.isdigit()) or len(text) > 15:
-            raise Malformed(f"a content-length of {text[:40]!r}")
-        length = int(text)
-        if length > self._limits.body:
-            raise Malformed(f"a body of {length:,} bytes, more than {self._limits.body:,}")
-        return length
+        if text.isascii() and text.isdigit() and len(text) <= 15:
+            length = int(text)
+            if length <= self._limits.body:
+                return length
+        if command != "MESSAGE":
+            raise Malformed(f"a content-length of {text[:40]!r}, and bodies may have {self._limits.body:,} bytes")
+        return None  # that of a property, which Classic writes in its place
 
 
 def _blank_line(buffer: bytearray, start: int) -> tuple[int, int] | None:
@@ -167,15 +168,15 @@ def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
             raise Malformed(f"a header line without a colon: {line[:40]!r}")
         if unescapes:
             if "\\" in value:
-                value = _unescaped(value, reads)
+                value = _unescaped(value, reads, command)
             if "\\" in name:
-                name = _unescaped(name, reads)
+                name = _unescaped(name, reads, command)
         if name not in headers:
             headers[name] = value
     return command, headers
 
 
-def _unescaped(text: str, version: Version) -> str:
+def _unescaped(text: str, version: Version, command: str) -> str:
     if version is V12 and "\\\\" not in text:
         plain = text.replace("\\c", ":")
         if "\\" in plain:
@@ -186,6 +187,8 @@ def _unescaped(text: str, version: Version) -> str:
 
     def character(match: re.Match[str]) -> str:
         found = known.get(match[1])
+        if found is None and command == "MESSAGE":  # Classic does not escape the names of properties
+            return match[0]
         if found is None:
             raise Malformed(f"the undefined escape {match[0]!r} in a header")
         return found

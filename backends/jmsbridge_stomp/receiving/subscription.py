@@ -454,10 +454,10 @@ class Subscription:
         self._receiver = None
         text = f"{self._life.broker} ended the consumer of {self.interest.address} ({refusal})"
         socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
+        error = refused(refusal, f"consuming {self.interest.address}", self._life.broker, BackendError)
         if self._attaching:
-            self._attached(refused(refusal, f"consuming {self.interest.address}", self._life.broker, BackendError))
+            self._attached(error)
         elif self._error is None:
-            error = refused(refusal, text, self._life.broker, BackendError)
             self._lose(error)
             self._facts.events.subscription_lost(self, error)
 

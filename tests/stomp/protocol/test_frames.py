@@ -116,13 +116,13 @@ def test_more_headers_than_brokers_accept_are_refused() -> None:
         b"HTTP/1.1 400 Bad Request\r\n",
         b"\x16\x03\x01\x02\x00",
         b"RECEIPT\nno colon\n\n\0",
-        b"MESSAGE\na:\\x\n\n\0",
-        b"MESSAGE\na:\\\n\n\0",
+        b"RECEIPT\na:\\x\n\n\0",
+        b"RECEIPT\na:\\\n\n\0",
         b"MESSAGE\na:\xff\n\n\0",
-        b"MESSAGE\ncontent-length:-1\n\n\0",
-        b"MESSAGE\ncontent-length:\xd9\xa3\n\nabc\0",
+        b"ERROR\ncontent-length:-1\n\n\0",
+        b"ERROR\ncontent-length:\xd9\xa3\n\nabc\0",
         b"ERROR\ncontent-length:1\n\nab\0",
-        b"MESSAGE\ncontent-length:9999999999\n\n",
+        b"ERROR\ncontent-length:9999999999\n\n",
         b"MESSAGE\n" + b"a:b\n" * 300,
         b"MESSAGE\n\n" + b"x" * 3000,
     ],
@@ -130,6 +130,18 @@ def test_more_headers_than_brokers_accept_are_refused() -> None:
 def test_what_is_no_frame_is_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
         Parser(limits=Limits(1000, 2000)).feed(data)
+
+
+@pytest.mark.parametrize("length", ["abc", "-1", "9999999999", "\u0663"])
+def test_a_property_called_content_length_is_none(length: str) -> None:
+    """Classic writes it in place of its own."""
+    [frame] = Parser(limits=Limits(1000, 2000)).feed(f"MESSAGE\ncontent-length:{length}\n\nabc\0".encode())
+    assert (frame.headers, frame.body) == ({"content-length": length}, b"abc")
+
+
+def test_names_of_properties_that_classic_does_not_escape() -> None:
+    [frame] = Parser().feed(b"MESSAGE\na\\x:1\nb\\:2\nc\\cd:3\n\n\0")
+    assert frame.headers == {"a\\x": "1", "b\\": "2", "c:d": "3"}
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0), max_size=3))
