@@ -145,9 +145,13 @@ def _rows(
     options: PositionOptions, columns: Sequence[str], part: Range, positions: MessagePositions
 ) -> Iterator[pa.RecordBatch]:
     start = part.start if options.fail_on_data_loss else _left(options, part, positions)
-    with closing(positions.read(options.destination, part.lane, start, part.end)) as messages:
-        while taken := list(_taken(messages)):
-            yield _batch(taken, part.number, columns, options)
+    try:
+        with closing(positions.read(options.destination, part.lane, start, part.end)) as messages:
+            while taken := list(_taken(messages)):
+                yield _batch(taken, part.number, columns, options)
+    except JMSException as error:
+        if not _is_lost(error, options):  # if it is, all is gone: the broker does not say how far
+            raise
 
 
 def _left(options: PositionOptions, part: Range, positions: MessagePositions) -> str:

@@ -12,7 +12,7 @@ from jmsbridge.config.suggest import nearest
 from jmsbridge.documents import BadDocument, Outgoing, from_document, from_json, set_properties
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.options import MESSAGE_ID
-from jmsbridge.spark.schema import types
+from jmsbridge.spark.schema import read_id, types
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
 __all__ = ["BadDocument", "check_columns", "message_of", "rows_of_batch"]
@@ -91,7 +91,7 @@ def message_of(row: Mapping[str, Any], session: Session) -> Outgoing:
     """The message of a row of ``rows_of_batch``, with its destination and settings; BadDocument: what is wrong."""
     headers = {header: row[name] for name, header in _HEADERS.items() if row.get(name) is not None}
     if row.get("correlationId") is not None:
-        headers["jms_correlation_id"] = _correlation_id(row["correlationId"])
+        headers["jms_correlation_id"] = read_id(row["correlationId"])
     outgoing = from_document({"headers": headers, **_body(row)}, session)
     try:
         _set_properties(outgoing.message, row)
@@ -116,12 +116,6 @@ def _body(row: Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": kind, "body": json.loads(body)}
     except ValueError as error:
         raise BadDocument(f"the body of a {kind} message is not JSON: {error}") from None
-
-
-def _correlation_id(text: str) -> Any:
-    if text.startswith('{"bytes": "') and text.endswith('"}'):
-        return json.loads(text)
-    return text
 
 
 def _set_properties(message: Message, row: Mapping[str, Any]) -> None:

@@ -5,13 +5,22 @@ The words and texts are those of ``jmsbridge.documents``, as in the JSON lines o
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
 from jmsbridge import Message, TextMessage
 from jmsbridge.codecs import javatext
-from jmsbridge.documents import body_of, delivery_counts, header_columns, kind_of, property_values, to_json
+from jmsbridge.documents import (
+    body_of,
+    delivery_counts,
+    from_base64,
+    header_columns,
+    kind_of,
+    property_values,
+    to_json,
+)
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
 __all__ = [
@@ -24,12 +33,16 @@ __all__ = [
     "load_arrow",
     "log_schema",
     "placed",
+    "read_id",
     "types",
+    "written_id",
 ]
 
 DEDUP_ID = "_dedupId"
 """A column of the log alone: the id that identifies the message, null if it has none."""
 
+_FORMS = ('{"text": "', '{"bytes": "')
+"""How correlation ids begin in their column that are not written as they are."""
 _TEXTS = pa.map_(pa.string(), pa.string())
 _TIME = pa.timestamp("us", tz="UTC")
 
@@ -98,6 +111,26 @@ def id_of(message: Message, id_property: str | None) -> str | None:
     return None if value is None else str(value) or None
 
 
+def written_id(correlation_id: str | dict[str, str] | None) -> str | None:
+    """A correlation id in its column: bytes as ``{"bytes": "…"}`` in Base64, and a text of such a form within one."""
+    if isinstance(correlation_id, str) and correlation_id.startswith(_FORMS):
+        correlation_id = {"text": correlation_id}
+    return json.dumps(correlation_id) if isinstance(correlation_id, dict) else correlation_id
+
+
+def read_id(text: str) -> str | dict[str, str]:
+    """The way back; what is none of these forms is a text."""
+    if text.startswith(_FORMS):
+        with suppress(ValueError):
+            found = json.loads(text)
+            if isinstance(found, dict) and len(found) == 1 and isinstance(value := found.popitem()[1], str):
+                if text.startswith(_FORMS[0]):
+                    return value
+                from_base64(value)
+                return {"bytes": value}
+    return text
+
+
 def batch_of(messages: Sequence[Message], ids: Sequence[str | None]) -> pa.RecordBatch:
     """Messages, each with what identifies it, as one Arrow batch with the columns of ``log_schema``."""
     headers = header_columns(messages)
@@ -113,9 +146,7 @@ def batch_of(messages: Sequence[Message], ids: Sequence[str | None]) -> pa.Recor
         "bodyType": kinds,
         "properties": properties,
         "propertyTypes": property_types,
-        "correlationId": [
-            json.dumps(each) if isinstance(each, dict) else each for each in headers["jms_correlation_id"]
-        ],
+        "correlationId": [written_id(each) for each in headers["jms_correlation_id"]],
         "type": headers["jms_type"],
         "replyTo": headers["jms_reply_to"],
         "groupId": groups,

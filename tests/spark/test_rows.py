@@ -13,7 +13,7 @@ from jmsbridge import Message, Session
 from jmsbridge.documents import size_of, to_document
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark.rows import BadDocument, check_columns, message_of, rows_of_batch
-from jmsbridge.spark.schema import COLUMNS, batch_of, columns_of, types
+from jmsbridge.spark.schema import COLUMNS, batch_of, columns_of, read_id, types, written_id
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
 QUEUE = jmsbridge.Queue("orders")
@@ -229,3 +229,17 @@ def test_ids_are_in_a_column_of_texts(columns: dict[str, str], dedup_id: str, pr
     with pytest.raises(ConfigurationError, match=problem):
         check_columns(columns, dedup_id)
     check_columns({"body": "string"}, "messageId")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["plain", '{"bytes": "QUJD"}', '{"bytes": "a"b"}', '{"text": "x"}', '{"bytes": "%%%"}', '{"a": 1}', "\ud800"],
+)
+def test_texts_that_look_like_other_correlation_ids_stay_texts(value: str) -> None:
+    assert read_id(str(written_id(value))) == value
+    assert read_id(str(written_id({"bytes": "QUJD"}))) == {"bytes": "QUJD"}
+
+
+def test_a_correlation_id_of_no_known_form_is_a_text() -> None:
+    for text in ('{"bytes": "a"b"}', '{"bytes": "%%%"}', '{"text": "x", "y": 1}', '{"text": "'):
+        assert read_id(text) == text
