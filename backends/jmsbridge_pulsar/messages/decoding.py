@@ -42,6 +42,7 @@ from jmsbridge_pulsar.messages.typed_texts import READ
 __all__ = ["decode", "id_of"]
 
 _MOST_TIME: Final = (1 << 63) - 1
+_RAW: Final = BodyKind.BYTES
 _PRIORITIES: Final = {str(number): number for number in range(10)}
 _PLAIN: Final = frozenset({KIND, ID, CONNECTION})
 _LONGEST_CACHED: Final = 1024  # characters of the names in one message that are remembered
@@ -72,10 +73,7 @@ def decode(
     wire = {} if properties is None else properties
     shown, is_plain = _names_in(wire)
     found = _properties(wire, shown, key)
-    if fault is None:
-        kind, content, fault = bodies.decode(wire.get(KIND), body, is_null)
-    else:
-        kind, content = BodyKind.BYTES, body
+    kind, content, fault = bodies.decode(wire.get(KIND), body, is_null) if fault is None else (_RAW, body, fault)
     timestamp = event_time if event_time <= _MOST_TIME else 0
     if is_plain and fault is None:  # most messages, and faster
         return Envelope(address, kind, content, found, wire[ID], timestamp)
@@ -87,9 +85,8 @@ def decode(
         fault = bad_side or fault
     if fault is not None:
         found[FAULT] = fault
-    basis = address, kind, content, found
     return Envelope(
-        *basis,
+        *(address, kind, content, found),
         _message_id(wire, side, message_id),
         timestamp,
         wire.get(MODE) != "1",
