@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from jmsbridge.spi import Address, AddressInUse, AddressRefused, BackendError, DestinationInfo, NotSupported
-from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, subscription_path, topic_path
+from jmsbridge_pulsar.administration.rest import EARLIEST, Rest, check_persistent, subscription_path, topic_path
 from jmsbridge_pulsar.administration.topics import delete_topic, parts_of
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.connection.partitions import whole_of
@@ -137,6 +137,7 @@ def _together(one: DestinationInfo, other: DestinationInfo) -> DestinationInfo:
 
 def _count(rest: Rest, topic: str, subscription: str) -> int:
     """How many messages a subscription has; the broker itself counts entries."""
+    check_persistent(topic)
     path = f"{subscription_path(topic, subscription)}/analyzeBacklog"
     found = rest.post(path)
     count = int(found["messages"])

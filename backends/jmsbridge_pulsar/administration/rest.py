@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote
 
-from jmsbridge.spi import AccessDenied, AddressInUse, AddressRefused, BackendError, Endpoint
+from jmsbridge.spi import AccessDenied, AddressInUse, AddressRefused, BackendError, Endpoint, NotSupported
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_pulsar.connection.options import PulsarOptions, login_of
 
-__all__ = ["EARLIEST", "Rest", "rest_of", "subscription_path", "topic_path"]
+__all__ = ["EARLIEST", "Rest", "check_persistent", "rest_of", "subscription_path", "topic_path"]
 
 _PATIENCE: Final = 15.0  # seconds
 _LARGEST: Final = 1 << 26  # bytes of an answer
@@ -75,7 +75,8 @@ class Rest:
             ) from error
         except (OSError, http.client.HTTPException) as error:
             raise BackendError(
-                f"{self._base} does not answer {method} {path} ({error}); is option admin_url right?", in_doubt=True
+                f"{self._base} does not answer {method} {path} ({error}); is option admin_url right?",
+                in_doubt=method != "GET",
             ) from error
         try:
             return json.loads(content) if content.strip() else None
@@ -119,6 +120,12 @@ def _quoted(name: str) -> str:
 def subscription_path(topic: str, name: str) -> str:
     """The path of a subscription, by the full name of its topic and its own, which the broker decodes twice."""
     return f"{topic_path(topic)}/subscription/{_quoted(_quoted(name))}"
+
+
+def check_persistent(topic: str) -> None:
+    """NotSupported for a topic of which the broker keeps no messages that could be counted or shown."""
+    if not topic.startswith("persistent://"):
+        raise NotSupported(f"{topic} keeps no messages: they are not counted, browsed or deleted")
 
 
 def topic_path(topic: str) -> str:

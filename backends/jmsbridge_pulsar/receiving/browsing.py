@@ -13,7 +13,7 @@ import _pulsar
 
 from jmsbridge.spi import Address, AddressRefused
 from jmsbridge.transport.network.link_life import after_all
-from jmsbridge_pulsar.administration.rest import Rest, topic_path
+from jmsbridge_pulsar.administration.rest import Rest, check_persistent, topic_path
 from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
@@ -120,6 +120,7 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
 
 def _open_part(facts: LinkFacts, rest: Rest, address: Address, topic: str, window: int) -> tuple[Any, _Settled] | None:
     """The reader, and what it passes over; None if all is settled, and the library would wait for the last one."""
+    check_persistent(topic)
     stats = rest.get(f"{topic_path(topic)}/internalStats")
     cursor = stats["cursors"].get(facts.options.queue_subscription)
     if cursor is None:

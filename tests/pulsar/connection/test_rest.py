@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from jmsbridge.spi import AccessDenied, AddressInUse, AddressRefused, BackendError, Endpoint
-from jmsbridge_pulsar.administration.rest import Rest, rest_of
+from jmsbridge.spi import AccessDenied, AddressInUse, AddressRefused, BackendError, Endpoint, NotSupported
+from jmsbridge_pulsar.administration.rest import Rest, check_persistent, rest_of
 from jmsbridge_pulsar.connection.options import PulsarOptions
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -148,6 +148,13 @@ def test_nobody_answers() -> None:
         port = unused.getsockname()[1]
     rest = rest_of(Endpoint(scheme="pulsar"), PulsarOptions(admin_url=f"http://127.0.0.1:{port}"))
     assert rest is not None
-    with pytest.raises(BackendError, match="admin_url") as caught:
-        rest.get("x")
-    assert caught.value.in_doubt
+    for act, is_in_doubt in ((rest.get, False), (rest.delete, True)):
+        with pytest.raises(BackendError, match="admin_url") as caught:
+            act("x")
+        assert caught.value.in_doubt is is_in_doubt
+
+
+def test_topics_that_keep_nothing_are_not_counted() -> None:
+    check_persistent("persistent://a/b/c")  # does not raise
+    with pytest.raises(NotSupported, match="keeps no messages"):
+        check_persistent("non-persistent://a/b/c")
