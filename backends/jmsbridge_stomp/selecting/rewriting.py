@@ -103,8 +103,21 @@ class _Rewriter:
         if isinstance(left, Literal):
             left, right, operator = right, left, MIRRORED[operator]
         if isinstance(left, Identifier) and isinstance(right, Literal):
-            return self._compare(left, operator, right.value)
+            made = self._compare(left, operator, right.value)
+            return Written(made.true, self._or_unlike(made.false, left.name, right.value))
         raise self._refused(node)
+
+    def _or_unlike(self, node: Node, name: str, value: bool | float | str) -> Node:
+        """The condition, or that the property has a type that is not compared with such a value (rule SE-12)."""
+        if not is_plain_name(name) or self._is_header(name):
+            return node
+        if isinstance(value, str):
+            return Or((node, _has_type(name), self._is_typed_by_java(name)))
+        is_ours, is_by_java = _has_type(name, "boolean"), self._is_typed_by_java(name)
+        is_one: Node = Or(tuple(Comparison("=", self._named(name), Literal(each)) for each in (True, False)))
+        if isinstance(value, bool):
+            is_ours, is_one = And((_has_type(name), Not(is_ours))), Not(is_one)
+        return Or((node, self._is_text(name), is_ours, And((is_by_java, is_one))))
 
     def _between(self, node: Between) -> Written:
         value, low, high = node.children

@@ -27,6 +27,11 @@ def for_artemis(selector: str) -> str:
         ("n = 9007199254740993", ["""LIKE '%"n": "long"%' ESCAPE '!' AND n = 9007199254740993"""]),
         ("b", ["""LIKE '%"b": "boolean"%' ESCAPE '!' AND b = 'true'""", "AND b = TRUE"]),
         ("NOT b", ["b = 'false'"]),
+        (
+            "NOT (n = 5)",
+            ["n < 5.0 OR n > 5.0", """LIKE '%"n": "boolean"%'""", "n = TRUE OR n = FALSE"],
+        ),
+        ("NOT (s = 'x')", ["s <> 'x'", """jb_types LIKE '%"s": "%' ESCAPE '!'"""]),
         ("s = '42'", ["s LIKE '%'", """NOT (jb_types LIKE '%"s": "%' ESCAPE '!')""", "AND s = '42'"]),
         ("s NOT IN ('a', 'b')", ["NOT (s IN ('a', 'b'))"]),
         ("größe <> 5", ['"größe" < 5.0 OR "größe" > 5.0', r'%"gr\u00f6\u00dfe": "%']),
