@@ -234,11 +234,10 @@ class Channel:
         try:
             step = self.copy_step(envelope)
         except AddressRefused as error:
-            if ticket is None:
-                raise
-            ticket.fail(error)
-            return
-        self.apply(ticket, step, commits=True)
+            with Answer(ticket):
+                raise error
+        else:
+            self.apply(ticket, step, commits=True)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         return Subscription(self.link, self, interest, inbox)

@@ -169,8 +169,9 @@ class ArtemisAdmin(ABC):
         """What the operations returned, or the first error."""
         return [operations.result(reply, what) for reply in self._replies(requests, what)]
 
-    def _replies(self, requests: list[Request], what: str, patience: float = _PATIENCE) -> list[Reply]:
+    def _replies(self, requests: list[Request], what: str, patience: float | None = None) -> list[Reply]:
         self._check_administration()
+        patience = _PATIENCE if patience is None else patience
         try:
             replies: list[Reply] = self._life.wait(
                 lambda done: self._request(requests, patience, done), what, patience=patience + 5
