@@ -38,7 +38,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How long closing waits for the broker; sends that are incomplete then fail, in order."""
     reconnect_delay: Seconds = 0.1
     """The pause after a first failed attempt to reconnect; doubles each time, with jitter. Also between links that are
-    lost within a second."""
+    lost within a second, up to 0.25 s."""
     reconnect_delay_max: Seconds = 30.0
     """The longest pause between two attempts."""
     reconnect_attempts: CountOrNone = None

@@ -34,6 +34,7 @@ log = logging.getLogger("jmsbridge.link")
 
 _PATIENT_ATTEMPTS = 5  # attempts during which the broker may not have noticed that the old link is lost
 _SHORT_LIFE = 1.0  # seconds
+_LONGEST = 0.25  # seconds; the pause after links that lived so short is no longer, since they may have been of use
 _KEPT_CHANNELS = 100  # lost channels to remember, because the session that opens one may not be registered yet
 
 
@@ -340,8 +341,8 @@ class Supervisor:
             if limit is not None and attempts >= limit:
                 self._fail(error)
                 return
-            pause = pause_after(max(self._short_lives, 1) + attempts, self._options)
-            self._changed.wait_for(lambda: self._closed, pause)
+            pause = pause_after(attempts + 1 if attempts else self._short_lives, self._options)
+            self._changed.wait_for(lambda: self._closed, pause if attempts else min(pause, _LONGEST))
             attempts += 1
             before = self.epoch
             try:

@@ -98,8 +98,8 @@ def test_links_that_are_lost_soon_come_with_growing_pauses(backend: ScriptedBack
     backend.script.before["grant"] = cut_later
     backend.link.cut()
     eventually(lambda: len(ended) >= 4)
-    time.sleep(1.5)  # sleep: pauses of 0.02 to 0.4 s leave room for few more
-    assert len(ended) <= 4 + 10
+    time.sleep(1.5)  # sleep: pauses of 0.02 to 0.25 s, less the jitter, leave room for few more
+    assert len(ended) <= 4 + 16
     del backend.script.before["grant"]
     eventually(lambda: connection.state == "connected")
 
