@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.spi import Address, Envelope
+from jmsbridge_pulsar.messages.conventions import KIND
 from jmsbridge_pulsar.messages.decoding import decode
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.receiving.memory import Key
@@ -31,8 +32,10 @@ def key_of(message: Any) -> Key:
 
 def envelope_of(message: Any, key: Key, properties: dict[str, str] | None, address: Address, names: Names) -> Envelope:
     """The message, with its ``key_of`` and the ``read_text`` of its properties, as received from ``address``."""
+    # asking costs 8 us, and bodies of other kinds cannot be decoded then
+    is_raw = properties is None or properties.get(KIND, "bytes") == "bytes"
     return decode(
-        fault="encrypted, and jmsbridge has no keys" if encrypted_in(message) else None,
+        fault="encrypted, and jmsbridge has no keys" if is_raw and encrypted_in(message) else None,
         body=message.data(),
         is_null=message.has_null_value(),
         properties=properties,
