@@ -153,7 +153,7 @@ class Link(PulsarAdmin, PulsarPositions):
 
         def reserved(result: Any, holder: Any) -> None:
             said = self._library.words.lately()
-            if result == Result.ConsumerBusy and not is_limit(said):
+            if result == Result.ConsumerBusy and not is_limit(result, said):
                 text = f"client id {client_id!r} is in use on {self.endpoint}; use another, or close that connection"
                 self._refuse(ClientIdRefused(text), connecting)
                 return

@@ -21,23 +21,22 @@ def check_literal(address: Address, broker: str, syntax: Sequence[str] = (), wil
 
     ``syntax`` are texts with a meaning of their own, ``wildcards`` words between full stops that are wildcards.
     """
-    name = address.name
-    if not is_unicode(name):
-        raise AddressRefused(f"{name!r} has a surrogate without its other half; {broker} takes none in names")
-    for part in syntax:
-        if part in name:
-            raise AddressRefused(f"{address}: {part!r} has a meaning of its own in names of {broker}")
-    if wildcards and any(word in wildcards for word in name.split(".")):
+    _check(address.name, address, broker, syntax)
+    if wildcards and any(word in wildcards for word in address.name.split(".")):
         raise AddressRefused(f"{address}: a word {' or '.join(wildcards)} is a wildcard of {broker}")
 
 
 def check_key(key: str, broker: str, syntax: Sequence[str] = ()) -> None:
     """AddressRefused for the name of a subscription that is not Unicode, or has a text with a meaning of its own."""
-    if not is_unicode(key):
-        raise AddressRefused(f"subscription {key!r} has a surrogate without its other half; {broker} takes none here")
+    _check(key, f"subscription {key!r}", broker, syntax)
+
+
+def _check(name: str, what: object, broker: str, syntax: Sequence[str]) -> None:
+    if not is_unicode(name):
+        raise AddressRefused(f"{name!r} has a surrogate without its other half; {broker} takes none in names")
     for part in syntax:
-        if part in key:
-            raise AddressRefused(f"subscription {key!r}: {part!r} has a meaning of its own in names of {broker}")
+        if part in name:
+            raise AddressRefused(f"{what}: {part!r} has a meaning of its own in names of {broker}")
 
 
 def check_client_id(endpoint: Endpoint) -> None:

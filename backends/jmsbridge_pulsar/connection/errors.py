@@ -198,9 +198,10 @@ def result_of_code(code: int) -> "_pulsar.Result":
     return _CODES.get(code, Result.UnknownError)
 
 
-def is_limit(said: str) -> bool:
+def is_limit(result: "_pulsar.Result", said: str) -> bool:
     """Whether a broker means by ConsumerBusy or ProducerBusy that policies allow no more of them."""
-    return "max consumers limit" in said or "max producers limit" in said
+    is_busy = result in (Result.ConsumerBusy, Result.ProducerBusy)
+    return is_busy and ("max consumers limit" in said or "max producers limit" in said)
 
 
 def explain(result: "_pulsar.Result", what: str, broker: str, *, sending: bool = False, said: str = "") -> BackendError:
@@ -210,7 +211,7 @@ def explain(result: "_pulsar.Result", what: str, broker: str, *, sending: bool =
     stored.
     """
     reason = _REASONS.get(result) or "see the log of the broker"
-    if is_limit(said):
+    if is_limit(result, said):
         reason = "its policies allow no more (maxConsumersPerTopic, maxConsumersPerSubscription, maxProducersPerTopic)"
     if said:
         reason = f"{reason}; it said: {said}"

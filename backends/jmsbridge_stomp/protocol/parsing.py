@@ -187,10 +187,10 @@ def _unescaped(text: str, version: Version, command: str) -> str:
 
     def character(match: re.Match[str]) -> str:
         found = known.get(match[1])
-        if found is None and command == "MESSAGE":  # Classic does not escape the names of properties
+        if found is not None:
+            return found
+        if command == "MESSAGE":  # Classic does not escape the names of properties
             return match[0]
-        if found is None:
-            raise Malformed(f"the undefined escape {match[0]!r} in a header")
-        return found
+        raise Malformed(f"the undefined escape {match[0]!r} in a header")
 
     return _ESCAPE.sub(character, text)

@@ -337,13 +337,14 @@ class Supervisor:
         attempts, reached, limit = 0, 0, self._options.reconnect_attempts
         is_short = self._clock.monotonic() - self._installed_at < _SHORT_LIFE
         self._short_lives = self._short_lives + 1 if is_short else 0
+        pause = min(pause_after(self._short_lives, self._options), _LONGEST)
         while not self._closed:
             if limit is not None and attempts >= limit:
                 self._fail(error)
                 return
-            pause = pause_after(attempts + 1 if attempts else self._short_lives, self._options)
-            self._changed.wait_for(lambda: self._closed, pause if attempts else min(pause, _LONGEST))
+            self._changed.wait_for(lambda: self._closed, pause)
             attempts += 1
+            pause = pause_after(attempts + 1, self._options)
             before = self.epoch
             try:
                 self._restore(self._open_any(self._endpoints), patient=reached < _PATIENT_ATTEMPTS)

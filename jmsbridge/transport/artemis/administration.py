@@ -114,7 +114,6 @@ class ArtemisAdmin(ABC):
 
         NotSupported for a user who may not do that; AddressInUse while it has consumers.
         """
-        self._check_administration()
         what = f"deleting {address}"
         if address.topic:
             asked = operations.operation("broker", "deleteAddress", address.name)
