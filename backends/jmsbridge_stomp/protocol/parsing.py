@@ -8,6 +8,8 @@ from jmsbridge_stomp.protocol.frames import V10, V12, Frame, Version
 __all__ = ["Limits", "Malformed", "Parser"]
 
 _COMMAND: Final = re.compile(rb"[A-Z]{1,20}")
+_COMMANDS: Final = (b"MESSAGE\n", b"RECEIPT\n", b"ERROR\n")
+_FOLLOWING: Final = re.compile(rb"\n+(.{,8})", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
 _HEAD: Final = 1 << 26  # bytes of a command with its headers: properties of other protocols may be long
 _BODY: Final = 1 << 30  # bytes of a body
@@ -32,8 +34,8 @@ class Parser:
     """
 
     ends_lines = False
-    """Whether each frame is followed by the end of a line, so that a NUL before anything else belongs to the body:
-    ActiveMQ Classic writes a text of Java with NUL as it is, without its length."""
+    """Whether each frame is followed by the end of a line, and the next one or nothing after that, so that a NUL before
+    anything else belongs to the body: ActiveMQ Classic writes a text of Java with NUL as it is, without its length."""
 
     def __init__(self, version: Version = V12, limits: Limits | None = None) -> None:
         self.version = version
@@ -90,7 +92,7 @@ class Parser:
         """Where the NUL is that ends the frame; -1 if it has not arrived, or what shows that it is one."""
         buffer = self._data
         end = buffer.find(0, self._seen)
-        while self.ends_lines and end >= 0 and buffer[end + 1 : end + 2] != b"\n":
+        while self.ends_lines and end >= 0 and not _is_followed(buffer, end + 1):
             if end + 1 == len(buffer):
                 self._seen = end
                 return -1
@@ -137,6 +139,12 @@ class Parser:
         if command != "MESSAGE":
             raise Malformed(f"a content-length of {text[:40]!r}, and bodies may have {self._limits.body:,} bytes")
         return None  # that of a property, which Classic writes in its place
+
+
+def _is_followed(buffer: bytearray, start: int) -> bool:
+    """Whether the end of a line is there, and behind it nothing yet, or what the broker writes next."""
+    found = _FOLLOWING.match(buffer, start)
+    return found is not None and any(b.startswith(found[1]) or found[1].startswith(b) for b in _COMMANDS)
 
 
 def _blank_line(buffer: bytearray, start: int) -> tuple[int, int] | None:

@@ -189,6 +189,16 @@ def test_a_nul_in_a_body_ends_no_frame_of_a_broker_that_ends_frames_with_lines(b
     assert (message.body, receipt.command) == (body, "RECEIPT")
 
 
+@pytest.mark.parametrize("body", [b"a\0\nb", b"\0\n\n\0\nMESS", b"\0\nERRORS\n", b"a\0\n \0\0\nRECEIPT"])
+def test_a_nul_before_the_end_of_a_line_in_a_body_ends_no_frame_either(body: bytes) -> None:
+    """Only the next frame, or a heart-beat and that, can follow."""
+    parser = Parser()
+    parser.ends_lines = True
+    data = b"MESSAGE\na:b\n\n%b\0\nRECEIPT\nreceipt-id:1\n\n\0\n\n\nERROR\n\nno\0\n" % body
+    message, receipt, error = parser.feed(data)
+    assert (message.body, receipt.command, error.body) == (body, "RECEIPT", b"no")
+
+
 def test_properties_of_foreign_messages_that_look_like_frames_are_no_reason_to_stop() -> None:
     """Classic writes the end of a line in a name as it is, and a property ``content-length`` in place of its own."""
     data = b"MESSAGE\na\nb:v\n\nbody\0\nMESSAGE\ncontent-length:1\n\nab\0\nMESSAGE\n\nlast\0\n"
