@@ -1,4 +1,4 @@
-"""A connection that was cut many times holds no more resources than one that was never cut."""
+"""A connection that was cut many times holds no more resources than one that was never cut, and a closed one none."""
 
 import gc
 import os
@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+import jmsbridge
 from integration.lab.broker import Broker
 from integration.networked.schemes import Scheme
 from jmsbridge import Connection, JMSException, Queue, TextMessage
+from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.support import Collector, eventually
 
@@ -69,3 +71,31 @@ def test_many_cuts_leave_nothing(
     assert links() > 0
     eventually(lambda: links() <= 2, 20.0)
     assert all(isinstance(message, TextMessage) for message in collector.messages)
+
+
+def test_what_is_closed_or_cut_leaves_nothing(
+    scheme: Scheme, broker: Broker, name: str, fault_proxy: Callable[..., FaultProxy]
+) -> None:
+    """Messages are known to the inbox from which they were taken last, and the collector does not look into them."""
+    proxy = fault_proxy(broker.url(scheme.plain))
+
+    def take_one() -> None:
+        with jmsbridge.connect(proxy.through(broker.url(scheme.plain)), reconnect_delay=0.01) as connection:
+            connection.start()
+            for cut in (False, True):
+                with connection.create_session() as session:
+                    session.create_producer(Queue(name)).send("text")
+                    consumer = session.create_consumer(Queue(name))
+                    assert consumer.receive(timeout=10) is not None
+                    if cut:
+                        proxy.cut()
+                        eventually(lambda: sent(connection, Queue(f"{name}-more"), "text"), 20.0)
+
+    def inboxes() -> int:
+        gc.collect()
+        return sum(isinstance(one, Inbox) for one in gc.get_objects())
+
+    before = inboxes()
+    for _ in range(3):
+        take_one()
+    eventually(lambda: inboxes() <= before, 10.0)

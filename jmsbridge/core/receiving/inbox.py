@@ -417,6 +417,7 @@ class Inbox:
         """No more messages can be taken; a blocked ``wait_next`` returns ``NoDelivery.CLOSED``."""
         with self._lock:
             self._closed = True
+            self._taken = None  # the collector does not see an Arrival, whose token may lead back to this inbox
         self.waiting.notify()
 
     def lose(self) -> list[Delivery]:
@@ -428,6 +429,7 @@ class Inbox:
             seen = [delivery for delivery in self._again if delivery.local_failures]
             self._queue.clear()
             self._again.clear()
+            self._taken = None  # as in ``close``
             self._lost = True
         self.waiting.notify()
         if self.unmatched is not None:
