@@ -10,6 +10,7 @@ import msgspec
 from jmsbridge.spi import (
     Address,
     BackendError,
+    ClientIdRefused,
     ConnectFailed,
     Endpoint,
     LinkEvents,
@@ -22,7 +23,7 @@ from jmsbridge.transport.literal_names import check_client_id, check_key
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host, in_use
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host, in_use, may_read_escapes
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.products import Product, product_of
 from jmsbridge_stomp.connection.scheduling import ask_scheduler
@@ -42,6 +43,8 @@ _numbers = itertools.count(1)
 def open_link(endpoint: Endpoint, options: StompOptions, events: LinkEvents) -> "Link":
     """Connect and log in."""
     check_client_id(endpoint)
+    if not set(endpoint.client_id or "").isdisjoint("\r\n\0"):
+        raise ClientIdRefused(f"the client id {endpoint.client_id!r} has a character that STOMP cannot send")
     link = Link(endpoint, options, events)
     link.connect()
     return link
@@ -74,8 +77,7 @@ class Link(StompAdmin):
 
     def _connect(self, deadline: float, done: Done) -> None:
         def refused(error: BaseException) -> None:
-            if not self._life.is_over and self._options.virtual_host is None and has_no_host(error):
-                self._options = msgspec.structs.replace(self._options, virtual_host="/")  # RabbitMQ's own
+            if not self._life.is_over and self._adapts(error):
                 self._main = StompSocket(self._sockets, self._options, self._life.die)
                 self._connect(deadline, done)
             elif not self._life.is_over:
@@ -106,6 +108,21 @@ class Link(StompAdmin):
             done(None, None)
 
         self._main.connect(self.endpoint.client_id, deadline, opened)
+
+    def _adapts(self, error: BaseException) -> bool:
+        """Whether to try once more, as RabbitMQ wants it: its own virtual host, or backslashes escaped."""
+        if self._options.virtual_host is None and has_no_host(error):
+            self._options = msgspec.structs.replace(self._options, virtual_host="/")
+        elif not self._sockets.escapes_login and may_read_escapes(error) and self._has_backslash():
+            self._sockets.escapes_login = True
+        else:
+            return False
+        return True
+
+    def _has_backslash(self) -> bool:
+        endpoint = self.endpoint
+        login = (endpoint.user, endpoint.password, endpoint.client_id, self._options.virtual_host)
+        return any("\\" in part for part in login if part is not None)
 
     def _learn(self, product: Product) -> None:
         chosen = self._options.dead_letter_queue

@@ -4,12 +4,13 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from integration.lab.broker import Broker
 from integration.lab.table import PASSWORD, USER
-from integration.rabbitmq.administration import remove_queue
+from integration.rabbitmq.administration import remove_queue, set_password
 from integration.stomp.opening import check_late_settlements, check_long_listener, check_tls, new_queue, open_link
 from jmsbridge.spi import (
     Address,
@@ -60,6 +61,18 @@ def test_the_virtual_host_is_the_usual_one_unless_it_is_named(rabbitmq: Broker, 
 def test_a_wrong_password(rabbitmq: Broker) -> None:
     with pytest.raises(AuthenticationFailed, match="password"):
         open_link(rabbitmq, LinkLog(), user=USER, password="wrong")
+
+
+@pytest.mark.parametrize("password", ["a\\b", "\\c\\\\:\\n", "p:w"])
+def test_a_password_with_a_backslash(rabbitmq: Broker, password: str) -> None:
+    """The plugin takes it for an escape, although CONNECT has none in STOMP 1.2."""
+    user = f"user\\{new_queue().name}"
+    set_password(rabbitmq, quote(user), password)
+    link = open_link(rabbitmq, LinkLog(), user=user, password=password)
+    send(link.channel(False), envelope(new_queue()))  # over another socket
+    link.close()
+    with pytest.raises(AuthenticationFailed, match="check user and password"):
+        open_link(rabbitmq, LinkLog(), user=user, password=f"{password}x")
 
 
 @pytest.mark.parametrize("topic", [False, True])

@@ -19,7 +19,7 @@ from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
-__all__ = ["Refusal", "answer_of", "connect_error", "has_no_host", "in_use", "loss", "refused"]
+__all__ = ["Refusal", "answer_of", "connect_error", "has_no_host", "in_use", "loss", "may_read_escapes", "refused"]
 
 _CONTENT: Final = re.compile(r"\bCoreMessage\[.*", re.DOTALL)
 _TLS_PORT: Final = 61612
@@ -68,7 +68,7 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     if isinstance(error, Refusal):
         made = _login_refused(str(error), endpoint)
     elif isinstance(error, Unencodable):
-        made = AuthenticationFailed(f"{endpoint}: user, password or client id cannot be sent over STOMP: {error}")
+        made = AuthenticationFailed(f"{endpoint}: user or password cannot be sent over STOMP: {error}")
     elif isinstance(error, Malformed):
         made = ConnectFailed(
             f"{endpoint}: it does not speak STOMP ({error}); is it another protocol's port, or one that expects TLS "
@@ -91,6 +91,11 @@ def in_use(key: str) -> SubscriptionRefused:
 def has_no_host(error: BaseException) -> bool:
     """Whether RabbitMQ has no virtual host of the name in CONNECT, or none for this user."""
     return isinstance(error, Refusal) and _NO_HOST.search(str(error)) is not None
+
+
+def may_read_escapes(error: BaseException) -> bool:
+    """Whether this may be RabbitMQ, which takes a backslash in CONNECT for an escape, against STOMP 1.2."""
+    return isinstance(error, ConnectionResetError) or (isinstance(error, Refusal) and "Bad CONNECT" in str(error))
 
 
 def _login_refused(said: str, endpoint: Endpoint) -> BackendError:

@@ -42,6 +42,8 @@ class Sockets:
     def __init__(self, name: str, endpoint: Endpoint, events: LinkEvents, heartbeat: float) -> None:
         self.life = LinkLife(name, "the broker", endpoint, events, self)
         self.heartbeat = heartbeat
+        self.escapes_login = False
+        """Whether the broker reads escapes in CONNECT."""
         self.members: set[Member] = set()
         self.dirty: set[Member] = set()
         """Those with something to write after this batch."""

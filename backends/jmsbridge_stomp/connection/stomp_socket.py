@@ -87,7 +87,7 @@ class StompSocket:
         host = endpoint.host or "localhost"
         try:
             context = client_context(options, endpoint) if tls else None
-            login = encode("CONNECT", self._login(client_id))
+            login = encode("CONNECT", self._escaped(self._login(client_id)))
         except (BackendError, ValueError) as error:
             opened(None, error)
             return
@@ -122,6 +122,10 @@ class StompSocket:
             yield "passcode", endpoint.password or ""
         if client_id is not None:
             yield "client-id", client_id
+
+    def _escaped(self, headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+        escape = "\\\\" if self._sockets.escapes_login else "\\"
+        return ((name, value.replace("\\", escape)) for name, value in headers)
 
     def _fail(self, error: BaseException) -> None:
         """The socket could not be opened."""

@@ -1,5 +1,6 @@
 """Which product a broker is, and which error a refusal becomes."""
 
+import msgspec
 import pytest
 
 from jmsbridge.config import resolve
@@ -18,7 +19,10 @@ from jmsbridge.spi import (
     SendRefused,
     SubscriptionRefused,
 )
+from jmsbridge.testing.harness import LinkLog
+from jmsbridge_stomp.backend import backend
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, loss, refused
+from jmsbridge_stomp.connection.options import WithoutTls
 from jmsbridge_stomp.connection.products import product_of
 from jmsbridge_stomp.messages.wire import ARTEMIS, CLASSIC, OLD_CLASSIC, RABBITMQ, Dialect
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
@@ -76,6 +80,12 @@ def test_why_a_connection_cannot_be_opened(error: Exception, kind: type[BackendE
     assert type(made) is kind
     assert made.__cause__ is error
     assert "secret" not in str(made)
+
+
+@pytest.mark.parametrize("client_id", ["a\nb", "a\rb", "a\0b", "\ud800"])
+def test_client_ids_that_cannot_be_sent(client_id: str) -> None:
+    with pytest.raises(ClientIdRefused, match="client id"):
+        backend.open(msgspec.structs.replace(WHERE, client_id=client_id), WithoutTls(), LinkLog())
 
 
 @pytest.mark.parametrize(
