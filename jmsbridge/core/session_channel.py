@@ -226,8 +226,8 @@ class SessionChannel:
             try:
                 subscription = channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox)
                 receiver.attach(subscription)
-            except LinkLost:
-                self._outgoing.channel.wait_replaced(channel)
+            except LinkLost as lost:
+                self._outgoing.channel.wait_replaced(channel, lost)
                 continue
             except BackendError as error:
                 raise translate(error) from error

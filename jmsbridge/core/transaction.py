@@ -192,7 +192,8 @@ def _raise_failed(answers: list[tuple[Envelope, BackendError | None]], first: Ba
     refused = [message for message, error in messages if error is not None and not error.in_doubt]
     unknown = [message for message, error in messages if error is not None and error.in_doubt]
     if not sent and not unknown:
-        raise TransactionRolledBack(f"the broker refused the first send of the commit: {first}") from first
+        what = "" if isinstance(first, LinkLost) else "the broker refused the first send of the commit: "
+        raise TransactionRolledBack(f"{what}{first}") from first
     raise InDoubtException(
         f"the commit failed halfway ({first}): {len(sent)} of {len(messages)} messages are visible; "
         "nothing was acknowledged, so consumed messages will be delivered again",

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from jmsbridge.spi import BackendError, ChannelLost, Ticket, TransactionRolledBack
+from jmsbridge.spi import BackendError, ChannelLost, LinkLost, Ticket, TransactionRolledBack
 from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
@@ -154,7 +154,8 @@ class Transaction:
         error: object = self._error or self._sender.refusal
         if error is None:
             return None
-        made = TransactionRolledBack(f"a message of the transaction was refused: {error}")
+        what = "" if isinstance(error, LinkLost) else "a message of the transaction was refused: "
+        made = TransactionRolledBack(f"{what}{error}")
         made.__cause__ = error if isinstance(error, BaseException) else None
         return made
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.errors import JMSException
-from jmsbridge.spi import Channel
+from jmsbridge.spi import Channel, LinkLost
 
 __all__ = ["CurrentChannel"]
 
@@ -73,15 +73,18 @@ class CurrentChannel:
         """The error of a sender that has waited so long, or need not wait, since there will be no channel any more."""
         down = self.down
         if down is None:
-            return JMSException(f"the connection was not restored within {self._timeout:g} s (option send_timeout)")
+            return JMSException(self._not_restored())
         refusal = copy.copy(down)  # a copy, because raising adds a traceback
         refusal.__cause__ = down.__cause__
         return refusal
 
-    def wait_replaced(self, channel: Channel) -> None:
-        """Wait until this channel is replaced or the connection is lost; JMSException after the timeout."""
+    def wait_replaced(self, channel: Channel, why: LinkLost) -> None:
+        """Wait until this channel, which is lost, is replaced, or the connection is; JMSException after the timeout."""
         if not self._wait_for(lambda: self.now not in (None, channel), self._timeout):
-            raise JMSException(f"the session's channel was not replaced within {self._timeout:g} s")
+            raise JMSException(f"{why}, and {self._not_restored()}") from why
+
+    def _not_restored(self) -> str:
+        return f"the connection was not restored within {self._timeout:g} s (option send_timeout)"
 
     def wait_left(self, channel: Channel, timeout: float) -> bool:
         """Wait until this channel is known to be lost; False after ``timeout`` seconds."""

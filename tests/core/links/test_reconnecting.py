@@ -214,3 +214,17 @@ def test_the_connect_timeout_reaches_the_backend(backend: ScriptedBackend, conne
     opened: Any = backend.script.wait_call("open").detail
     assert isinstance(opened, Endpoint)
     assert opened.connect_timeout == 7
+
+
+def test_a_consumer_that_no_link_takes_says_why(backend: ScriptedBackend, connect: Connect) -> None:
+    """Subscribing finds that the link is lost, and no other one comes in time."""
+    session = connect(send_timeout=0.3).create_session()
+    backend.refuse(1000)
+
+    def lose(call: Call) -> None:
+        backend.link.cut(LinkLost("the broker was silent"))
+
+    backend.script.before["subscribe"] = lose
+    with pytest.raises(JMSException, match=r"the broker was silent.* within 0\.3 s \(option send_timeout") as caught:
+        session.create_consumer(QUEUE)
+    assert isinstance(caught.value.__cause__, LinkLost)

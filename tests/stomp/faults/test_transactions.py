@@ -252,6 +252,7 @@ def test_a_link_that_is_lost_around_a_commit(start: Start, connect: Connect, wri
     error = commit(channel)
     assert error is not None
     assert error.in_doubt == written
+    assert "refused" not in str(error)
     eventually(lambda: log.losses)
     again = Answer()
     channel.commit(again)
