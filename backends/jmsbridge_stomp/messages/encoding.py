@@ -188,7 +188,8 @@ def _properties(properties: dict[str, Any], dialect: Dialect, side: Side, lines:
     more: dict[str, str] = {}
     for name, text in texts.items():
         begin = b"" if dialect.hides(name) else _line_begin(name)
-        if begin and properties[name] is not None and len(lines) < _MOST and _fits(text):
+        has_room = len(lines) < _MOST and len(begin) + 4 * len(text) < MOST_LINE
+        if begin and properties[name] is not None and has_room and _fits(text):
             plain = ":" not in text and "\\" not in text and text.isprintable()
             lines.append(begin + text.encode() + b"\n" if plain else header(name, text))
         else:

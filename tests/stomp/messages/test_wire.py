@@ -18,7 +18,7 @@ from jmsbridge_stomp.messages.wire import (
     Encoder,
     Inbound,
 )
-from jmsbridge_stomp.protocol.frames import Frame, Unencodable
+from jmsbridge_stomp.protocol.frames import MOST_LINE, Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Parser
 
 QUEUE = Address("orders")
@@ -369,3 +369,11 @@ def test_each_message_of_a_decoder_has_the_properties_of_its_own_headers() -> No
     for properties in ({"a": "1"}, {"a": "2"}, {"b": "3", "a": "4"}, {}, {"a": "5"}):
         frame = Frame("MESSAGE", {"message-id": "1", "priority": "4", **properties}, b"x")
         assert decoder.decode(frame).envelope.properties == properties
+
+
+@dialects
+def test_a_long_name_and_a_long_value_make_no_line_that_brokers_refuse(dialect: Dialect) -> None:
+    sent = _envelope(properties={"é" * 1900: "😀" * 2000, "a" * 2000: "\r" * 2000, "b": "😀" * 2000})
+    data = Encoder(dialect, None, delays=False, detects=False).encode(sent, NOW)
+    assert max(map(len, data.split(b"\n"))) <= MOST_LINE
+    assert _back(sent, dialect).properties == sent.properties
