@@ -11,6 +11,7 @@ from typing import Final
 
 from jmsbridge.spi import BackendError
 from jmsbridge.transport.network.io_thread import IoThread
+from jmsbridge.transport.network.loop import Timer
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.protocol.frames import Frame
@@ -21,7 +22,7 @@ _TOPICS: Final = {
     "jb-scheduler": "/topic/ActiveMQ.Scheduler.Management",
     "jb-marker": "/temp-topic/jb-marker",
 }
-_PATIENCE: Final = 2.0  # seconds; a broker that is not faster is taken for one without scheduler
+_PATIENCE: Final = 2.0  # seconds after a SUBSCRIBE was answered; a broker without memory lets messages wait longer
 
 
 def ask_scheduler(socket: StompSocket, thread: IoThread, told: Callable[[bool], None]) -> None:
@@ -34,7 +35,7 @@ class _Question:
         self._socket = socket
         self._thread = thread
         self._told: Callable[[bool], None] | None = told
-        self._timer = thread.call_later(_PATIENCE, lambda: self._tell(False))
+        self._timer: Timer | None = None
         self._body = uuid.uuid4().hex.encode()
         self._refused: set[str] = set()
 
@@ -55,6 +56,7 @@ class _Question:
     def _answered(self, subscription: str | None) -> Answered:
         def answered(error: Refusal | BackendError | None) -> None:
             if error is None:
+                self._be_patient()
                 return
             if subscription is not None:
                 self._refused.add(subscription)
@@ -62,11 +64,17 @@ class _Question:
 
         return answered
 
+    def _be_patient(self) -> None:
+        """The broker answers; one that does not yet is given as long as the link may take to open."""
+        if self._timer is None and self._told is not None:
+            self._timer = self._thread.call_later(_PATIENCE, lambda: self._tell(False))
+
     def _tell(self, is_on: bool) -> None:
         told, self._told = self._told, None
         if told is None:
             return
-        self._thread.cancel(self._timer)
+        if self._timer is not None:
+            self._thread.cancel(self._timer)
         for name in _TOPICS:
             self._socket.subscriptions.pop(name, None)
             if name not in self._refused:

@@ -13,12 +13,14 @@ from jmsbridge.spi import (
     BodyKind,
     Channel,
     ConnectFailed,
+    Native,
     Outcome,
     SendRefused,
 )
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, settle, subscribe
 from jmsbridge.testing.suite.support import eventually
+from jmsbridge_stomp.connection import scheduling
 from jmsbridge_stomp.protocol.frames import Frame
 from tests.stomp.faults.conftest import Connect, Start
 from tests.stomp.faults.peer import ARTEMIS, CLASSIC, RABBITMQ, Line, answer
@@ -207,8 +209,12 @@ def test_a_broker_that_answers_connect_and_nothing_else(start: Start, connect: C
         if frame.command == "CONNECT":
             answer(line, frame)
 
-    log = LinkLog()
-    link = connect(start(only_connected, server), log, heartbeat=4)
+    log, peer = LinkLog(), start(only_connected, server)
+    if server == CLASSIC:  # which is asked for its scheduler before the link is open
+        with pytest.raises(ConnectFailed, match="heartbeat"):
+            connect(peer, log, heartbeat=4)
+        return
+    link = connect(peer, log, heartbeat=4)
     (ticket,) = _send(link.channel(False), "text")
     error = ticket.outcome(12)
     assert error is not None
@@ -252,3 +258,23 @@ def test_no_nack_is_ever_written(start: Start, connect: Connect, server: str) ->
     commands = {frame.command for line in peer.lines for frame in line.frames}
     assert "UNSUBSCRIBE" in commands
     assert not commands & {"NACK", "ACK"}
+
+
+def test_a_broker_that_pauses_while_a_link_opens_is_asked_for_its_scheduler_all_the_same(
+    start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The moment for messages that may never come begins when the broker answers."""
+    monkeypatch.setattr(scheduling, "_PATIENCE", 0.3)
+
+    def pause(line: Line, frame: Frame) -> None:
+        receipt, topic = frame.headers.get("receipt", ""), frame.headers.get("destination", "")
+        if frame.command == "SUBSCRIBE" and "Scheduler" in topic:
+            time.sleep(0.6)  # sleep: longer than the client is patient
+        if not receipt:
+            answer(line, frame)
+            return
+        line.write("RECEIPT", {"receipt-id": receipt})
+        if frame.command == "SEND" and "jb-marker" in topic:
+            line.write("MESSAGE", {"subscription": "jb-marker", "message-id": "1"}, frame.body)
+
+    assert Native.DELAY in connect(start(pause, CLASSIC)).native
