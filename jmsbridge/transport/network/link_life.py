@@ -73,13 +73,14 @@ class LinkLife:
         self.is_private = True
         try:
             self.connect(start, deadline)
+            self.check()
         except BaseException as error:
             self.close(lambda: self.die(LinkLost("the link was not opened")))
             if isinstance(error, LinkLost):
                 raise ConnectFailed(f"{self.endpoint}: {error}") from error
             raise
         self.is_private = False
-        self.check()
+        self.check()  # again: until now no loss was reported
 
     def connect(self, start: Callable[[Done], None], deadline: float | None = None) -> None:
         """Start the thread and connect, within the endpoint's ``connect_timeout``.
