@@ -6,6 +6,7 @@ from integration.lab.broker import Broker
 from integration.lab.fixtures import StartBroker
 from integration.lab.table import NO_SCHEDULER
 from integration.stomp.opening import (
+    check_dead_letter_to_odd_answers,
     check_large_bytes,
     check_late_settlements,
     check_long_listener,
@@ -49,6 +50,10 @@ def test_more_than_a_header_takes_is_carried_all_the_same(activemq: Broker) -> N
     _, box = subscribe(link.channel(False), name, 1)
     assert box.wait(1)[0].envelope.properties == properties
     link.close()
+
+
+def test_a_dead_letter_with_an_odd_name_for_answers(activemq: Broker) -> None:
+    check_dead_letter_to_odd_answers(activemq, {"destination": "/queue/", "reply-to": "/queue/a,b"})
 
 
 def test_a_message_over_tls(activemq: Broker) -> None:

@@ -9,6 +9,7 @@ from integration.lab.admin.artemis import Management
 from integration.lab.admin.stomp import Stomp
 from integration.lab.broker import Broker
 from integration.stomp.opening import (
+    check_dead_letter_to_odd_answers,
     check_large_bytes,
     check_late_settlements,
     check_long_listener,
@@ -64,6 +65,12 @@ def test_a_refused_send_rolls_its_transaction_back(artemis: Broker) -> None:
     send_texts_to(link, name, "after")
     assert box.wait(1)[0].envelope.body == "after"
     link.close()
+
+
+def test_a_dead_letter_with_an_odd_name_for_answers(artemis: Broker) -> None:
+    check_dead_letter_to_odd_answers(
+        artemis, {"destination": "", "destination-type": "ANYCAST", "reply-to": "queue://a::b"}
+    )
 
 
 def test_a_message_over_tls(artemis: Broker) -> None:

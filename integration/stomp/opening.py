@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import jmsbridge
+from integration.lab.admin.stomp import Stomp
 from integration.lab.broker import Broker
 from jmsbridge.spi import Address, BodyKind, ConnectFailed, Endpoint, Native, Outcome
 from jmsbridge.testing.harness import LinkLog
@@ -18,6 +19,7 @@ from jmsbridge_stomp.connection.options import WithoutTls
 from jmsbridge_stomp.link import Link
 
 __all__ = [
+    "check_dead_letter_to_odd_answers",
     "check_large_bytes",
     "check_late_settlements",
     "check_long_listener",
@@ -38,6 +40,21 @@ def open_link(broker: Broker, log: LinkLog, listener: str = "stomp", options: An
     link = backend.open(endpoint, options or WithoutTls(), log)
     assert isinstance(link, Link)
     return link
+
+
+def check_dead_letter_to_odd_answers(broker: Broker, headers: dict[str, str]) -> None:
+    """The copy of a foreign message keeps where answers go, although we would not send there by that name."""
+    name, letters = new_queue(), new_queue()
+    link = open_link(broker, LinkLog(), options=WithoutTls(dead_letter_queue=letters.name))
+    with Stomp(broker.ports["stomp"]) as foreign:
+        foreign.send("SEND", {"receipt": "1", **headers, "destination": headers["destination"] + name.name}, "text")
+        foreign.expect("RECEIPT")
+    subscription, box = subscribe(link.channel(False), name, 1)
+    odd = box.wait(1)[0].envelope.reply_to
+    settle(subscription, box.tokens, Outcome.REJECTED)
+    _, box = subscribe(link.channel(False), letters, 1)
+    assert box.wait(1)[0].envelope.reply_to == odd is not None
+    link.close()
 
 
 def check_tls(broker: Broker) -> None:

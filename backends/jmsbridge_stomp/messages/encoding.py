@@ -70,10 +70,10 @@ class Encoder:
         self._transient = b"" if dialect.amqp else b"persistent:false\n"
         self._target: tuple[Address | None, bytes] = (None, b"")
 
-    def encode(self, envelope: Envelope, now: int) -> bytes:
+    def encode(self, envelope: Envelope, now: int, *, is_copy: bool = False) -> bytes:
         """What follows the command and ``receipt`` in a frame; AddressRefused, or Unencodable for what it cannot carry.
 
-        ``now`` is the time in milliseconds.
+        ``now`` is the time in milliseconds. A copy of a received message keeps its reply-to, whatever its name.
         """
         side = Side(kind=int(envelope.kind), id=envelope.message_id, timestamp=envelope.timestamp)
         lines = [self._destination(envelope.address), b"persistent:true\n" if envelope.persistent else self._transient]
@@ -81,6 +81,8 @@ class Encoder:
             lines.append(b"priority:%d\n" % envelope.priority)
         if self._sender is not None and envelope.address.topic:
             side.sender = self._sender
+        if envelope.reply_to is not None and not is_copy:
+            self._dialect.check(envelope.reply_to)
         self._rare(envelope, now, side, lines)
         if envelope.properties:
             _properties(envelope.properties, self._dialect, side, lines)
@@ -123,7 +125,6 @@ class Encoder:
         if envelope.jms_type is not None:
             side.type = self._if_unfit("type", envelope.jms_type, lines)
         if envelope.reply_to is not None:
-            self._dialect.check(envelope.reply_to)
             reply_to = self._dialect.reply_to(envelope.reply_to)
             if not self._dialect.is_short(reply_to):
                 raise Unencodable(f"a name of a destination for answers that is too long for {self._dialect.name}")

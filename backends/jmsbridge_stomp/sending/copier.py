@@ -31,7 +31,7 @@ class Copier:
         An answer that comes later is ignored.
         """
         try:
-            data = self._facts.encoder.encode(envelope, now_ms())
+            data = self._facts.encoder.encode(envelope, now_ms(), is_copy=True)
         except (BackendError, ValueError) as error:
             ticket.fail(error if isinstance(error, BackendError) else BackendError(f"{envelope.address}: {error}"))
             return
