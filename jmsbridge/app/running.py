@@ -11,7 +11,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jmsbridge.core.runtime.signals import handling_stops
-from jmsbridge.errors import InvalidClientID, InvalidSelector, JMSException, JMSSecurity, UnsupportedFeature
+from jmsbridge.errors import (
+    InvalidArgument,
+    InvalidClientID,
+    InvalidSelector,
+    JMSException,
+    JMSSecurity,
+    UnsupportedFeature,
+)
 
 if TYPE_CHECKING:
     from jmsbridge.app.application import App
@@ -27,7 +34,8 @@ UNFINISHED = 4
 _TICK = 0.5
 _PAUSE = 1.0  # before the second attempt to connect; doubles
 _LONGEST_PAUSE = 30.0
-_HOPELESS = (JMSSecurity, InvalidClientID, InvalidSelector, UnsupportedFeature)  # another attempt would fail as well
+_HOPELESS = (JMSSecurity, InvalidArgument, InvalidClientID, InvalidSelector, UnsupportedFeature)
+"""Another attempt would fail as well."""
 
 StopRequests: TypeAlias = "queue.SimpleQueue[str]"
 """Why to stop. ``run`` waits on it, because a signal handler may put something in, unlike setting an Event."""
@@ -73,7 +81,7 @@ def _start(start: Callable[[], None], wanted: StopRequests) -> bool:
         except JMSException as error:
             if isinstance(error, _HOPELESS):
                 raise
-            log.warning("the broker is away; next attempt in %g s: %s", pause, error)
+            log.warning("cannot start yet; next attempt in %g s: %s", pause, error)
         if _next(wanted, pause) is not None:
             return False
         pause = min(pause * 2, _LONGEST_PAUSE)

@@ -17,7 +17,7 @@ import jmsbridge
 from jmsbridge import Message, Queue, TextMessage
 from jmsbridge.app import App
 from jmsbridge.app.running import FAILED, OK, UNFINISHED
-from jmsbridge.errors import IllegalState, JMSException
+from jmsbridge.errors import IllegalState, InvalidArgumentException, JMSException
 from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, eventually, texts
 from tools.laws.source import ROOT
@@ -172,7 +172,7 @@ def test_run_tries_again_until_it_is_asked_to_stop(caplog: pytest.LogCaptureFixt
     app.listener("orders")(print_it)
     when(lambda: eventually(lambda: "next attempt in 2 s" in caplog.text), app.request_stop)
     assert app.run() == OK
-    assert "the broker is away; next attempt in 1 s" in caplog.text
+    assert "cannot start yet; next attempt in 1 s: rabbitmq://127.0.0.1:1: no connection" in caplog.text
 
 
 def test_run_begins_when_the_broker_comes(jms_broker: JMSBroker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,6 +205,19 @@ def test_wrong_credentials_are_not_tried_again(caplog: pytest.LogCaptureFixture)
         app.listener("orders")(print_it)
         assert app.run() == FAILED
     assert "cannot start" in caplog.text
+
+
+def test_what_is_not_valid_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def connect(target: object, **options: object) -> jmsbridge.Connection:
+        raise InvalidArgumentException("-1 is not a number of seconds")
+
+    monkeypatch.setattr("jmsbridge.app.container.connect", connect)
+    app = App()
+    app.listener("orders")(print_it)
+    assert app.run() == FAILED
+    assert "cannot start: -1 is not a number of seconds" in caplog.text
 
 
 def test_a_connection_that_is_lost_for_good_ends_it(jms_broker: JMSBroker, caplog: pytest.LogCaptureFixture) -> None:
