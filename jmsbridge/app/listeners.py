@@ -12,7 +12,7 @@ from jmsbridge.core import arguments
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE, SESSION_TRANSACTED, session_mode
 from jmsbridge.destinations import Destination, Topic
 from jmsbridge.documents import destination_named
-from jmsbridge.errors import ConfigurationError, InvalidArgumentException, InvalidSelectorException
+from jmsbridge.errors import ConfigurationError, InvalidArgumentException, InvalidSelectorException, JMSException
 from jmsbridge.message import Message
 
 __all__ = ["AnyErrorHandler", "AnyPolicy", "Decision", "Listener", "concurrency_of", "mode_of", "where"]
@@ -55,12 +55,14 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """ConfigurationError if its settings do not fit together."""
         topic = isinstance(self.destination, Topic)
-        try:
-            arguments.selector(self.selector)
-        except InvalidSelectorException as error:
-            raise ConfigurationError(f"listener {self.name}: the selector {self.selector!r}: {error}") from None
+        self._check_values()
         if self.subscription is not None and not topic:
             raise ConfigurationError(f"listener {self.name}: only a topic has subscriptions; write 'topic:NAME'")
+        if self.subscription is not None and not self.durable and not self.shared:
+            raise ConfigurationError(
+                f"listener {self.name}: a subscription that is neither durable nor shared has no name: "
+                "leave subscription=… out"
+            )
         if topic and self.most > 1 and (self.subscription is None or not self.shared):
             raise ConfigurationError(
                 f"listener {self.name}: {self.most} consumers of a topic would each get every message; "
@@ -70,6 +72,19 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigurationError(f"listener {self.name}: on_error must be a plain function, not {self.on_error!r}")
         if self.send_to is not None and self.call.returns is None:
             raise ConfigurationError(f"listener {self.name} returns nothing to send to {self.send_to}")
+
+    def _check_values(self) -> None:
+        try:
+            arguments.selector(self.selector)
+        except InvalidSelectorException as error:
+            raise ConfigurationError(f"listener {self.name}: the selector {self.selector!r}: {error}") from None
+        try:
+            if self.prefetch is not None:
+                arguments.count(self.prefetch, "prefetch")
+            if self.subscription is not None:
+                arguments.subscription_name(self.subscription)
+        except JMSException as error:
+            raise ConfigurationError(f"listener {self.name}: {error}") from None
 
     @property
     def pattern(self) -> str:
@@ -84,10 +99,14 @@ def where(destination: Destination | str) -> Destination:
 
 def concurrency_of(value: int | tuple[int, int], name: str) -> tuple[int, int]:
     """The smallest and the largest number of consumers."""
-    least, most = (value, value) if isinstance(value, int) else value
-    if not (isinstance(least, int) and isinstance(most, int) and 1 <= least <= most):
-        raise ConfigurationError(f"listener {name}: concurrency must be a number, or (from, to), not {value!r}")
-    return least, most
+    match value:
+        case bool():
+            pass
+        case int(number) if number >= 1:
+            return number, number
+        case (int(least), int(most)) if 1 <= least <= most:
+            return least, most
+    raise ConfigurationError(f"listener {name}: concurrency must be a number, or (from, to), not {value!r}")
 
 
 def mode_of(call: Call, transacted: bool | None, acknowledge: int | None, name: str) -> int:
