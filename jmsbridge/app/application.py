@@ -3,7 +3,7 @@
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -86,6 +86,8 @@ class App:
         source, target = where(destination), None if send_to is None else where(send_to)
 
         def add(function: F) -> F:
+            if self._container is not None:
+                raise IllegalStateException("the application is running: define all listeners before its start")
             called = name or str(getattr(function, "__qualname__", type(function).__qualname__))
             call = call_of(function, self._converter, called)
             least, most = concurrency_of(concurrency, called)
@@ -160,7 +162,9 @@ class App:
         log.info("listening: %s", ", ".join(each.name for each in self._listeners))
 
     def _connect_options(self) -> dict[str, Any]:
-        policies: dict[str, Any] = dict(self._options.get("redelivery") or {})
+        policies = self._options.get("redelivery") or {}
+        if not isinstance(policies, Mapping):
+            return self._options  # connecting says what it must be
         own: dict[str, Any] = {}
         for each in self._listeners:
             if each.redelivery is None:

@@ -158,6 +158,14 @@ def test_run_of_a_running_application_is_refused() -> None:
         app.run()
 
 
+def test_a_listener_that_would_not_be_called_is_refused() -> None:
+    app = App("embedded:")
+    app.listener("orders")(lambda message: None)
+    with app, pytest.raises(IllegalState, match="define all listeners before its start"):
+        app.listener("bills")(lambda message: None)
+    app.listener("bills")(lambda message: None)
+
+
 def test_a_listener_of_its_own_dead_letter_queue_is_told_so(
     jms_broker: JMSBroker, caplog: pytest.LogCaptureFixture
 ) -> None:

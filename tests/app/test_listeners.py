@@ -408,6 +408,10 @@ def test_mistakes_that_show_at_start(jms_broker: JMSBroker) -> None:
     twice.listener("orders", redelivery={"max_redeliveries": 2})(_good)
     with pytest.raises(ConfigurationError, match="two listeners of queue:orders have different redelivery policies"):
         twice.start()
+    wrong = App(jms_broker.url, redelivery=5)
+    wrong.listener("orders", redelivery={"max_redeliveries": 1})(_good)
+    with pytest.raises(ConfigurationError, match=r"'redelivery' .* must be a table"):
+        wrong.start()
     owned = App()
     owned.listener("topic:t", subscription="s", shared=False)(_good)
     with pytest.raises(ConfigurationError, match="set the option client_id"):
