@@ -188,10 +188,17 @@ def _message(message: Message, session: Session) -> Message:
     return message
 
 
+def _number(message: Message, name: str) -> float:
+    """A whole number is a number, too, which Java's conversions of properties do not say."""
+    value = message.get_object_property(name)
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if is_whole else float(message.get_double_property(name))
+
+
 _GETTERS: dict[Any, Callable[[Message, str], Any]] = {
     str: Message.get_string_property,
     int: lambda message, name: int(message.get_long_property(name)),
-    float: lambda message, name: float(message.get_double_property(name)),
+    float: _number,
     bool: Message.get_boolean_property,
     None: Message.get_object_property,  # Any
 }
@@ -215,6 +222,8 @@ def _property(name: str, kind: Any, default: Any, where: str) -> _Read:
                 f"message {message.jms_message_id} has no property {name!r}, which {where} needs: "
                 "correct the sender, or give the parameter a default"
             )
+        if optional and message.get_object_property(name) is None:
+            return None
         try:
             return get(message, name)
         except (MessageFormatException, ValueError, TypeError) as error:

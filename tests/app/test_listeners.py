@@ -59,6 +59,28 @@ def test_parameters_by_annotation(jms_broker: JMSBroker) -> None:
     assert heard[1][3:6] == ("b", None, 2.5)
 
 
+def test_a_whole_number_is_a_float_and_null_is_none_where_that_is_allowed(jms_broker: JMSBroker) -> None:
+    app, heard = App(), Heard()
+
+    @app.listener("orders")
+    def listener(
+        level: Annotated[float, Property("level")], count: Annotated[int | None, Property("count")] = 5
+    ) -> None:
+        heard.append((level, count))
+
+    with app:
+        session = jms_broker.connect().create_session()
+        message = session.create_message()
+        message.set_int_property("level", 3)
+        message.set_object_property("count", None)
+        session.create_producer(ORDERS).send(message)
+        assert heard.wait(1) == [(3.0, None)]
+        assert type(heard[0][0]) is float
+        message.set_boolean_property("level", True)
+        session.create_producer(ORDERS).send(message)
+        eventually(lambda: len(jms_broker.messages("DLQ")) == 1)
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_result_goes_to_the_reply_destination(jms_broker: JMSBroker, is_async: bool) -> None:
     app = App(converter=CONVERTER)
