@@ -76,12 +76,23 @@ class JsonConverter:
         self._properties = (type_property, *(name for name in _READ if name != type_property))
         self._as_bytes = as_bytes
         self._json = JsonText(max_size, max_depth)
+        self._need_names: set[Any] = set()  # unions of which JSON itself does not say which type it is
         self._names: list[tuple[Any, str]] = [(kind, name) for name, kind in self._types.items()]
         for kind in self._types.values():
-            self.prepare(kind)
+            self._prepare(kind)
 
     def prepare(self, kind: Any) -> None:
         """Make ready for a type; ConfigurationError if it cannot be read from JSON."""
+        try:
+            self._prepare(kind)
+        except ConfigurationError:
+            if not (self._types and is_union(kind)):
+                raise
+            for each in get_args(kind):
+                self._prepare(each)
+            self._need_names.add(without_none(kind)[0])
+
+    def _prepare(self, kind: Any) -> None:
         try:
             if not hasattr(kind, "model_validate_json"):
                 self._json.prepare(kind)
@@ -163,6 +174,11 @@ class JsonConverter:
         kind = wanted if name is None else self._allowed(name, where, wanted)
         if kind is None or (name is None and _is_plain(kind, message)):
             return _plain(message, kind)
+        if kind in self._need_names:
+            raise ConversionException(
+                f"message {message.jms_message_id} has no property {self._property!r} that says which type of "
+                f"{_shown(kind)} it is: correct the sender"
+            )
         try:
             return self._json.decode(_json_of(message, kind), kind)
         except BadJson as error:
@@ -207,6 +223,8 @@ _Type = type  # the arguments named ``type`` hide it
 
 
 def _shown(kind: Any) -> str:
+    if is_union(kind):
+        return " | ".join(map(_shown, get_args(kind)))
     return getattr(kind, "__qualname__", None) or str(kind)
 
 

@@ -1,6 +1,7 @@
 """Objects as messages and messages as objects, as Spring's and Quarkus' converters read and write them."""
 
 import pickle
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
@@ -10,6 +11,7 @@ import pytest
 
 import jmsbridge
 from jmsbridge import BytesMessage, JMSContext, MapMessage, Message, Queue, TextMessage
+from jmsbridge.app import App
 from jmsbridge.app.converters import ConversionException, Converter, JsonConverter
 from jmsbridge.errors import ConfigurationError
 
@@ -159,6 +161,23 @@ def test_a_name_for_a_subclass_or_a_member_of_a_union_fits(context: JMSContext, 
     message = text_of(context, '{"number":1,"hours":9}', _type="Rush")
     assert converter.from_message(message, Order) == Rush(1, [], 9)
     assert converter.from_message(message, Bill | Rush) == Rush(1, [], 9)
+
+
+def test_a_union_whose_types_only_names_tell_apart(context: JMSContext, converter: JsonConverter) -> None:
+    app = App(converter=converter)
+
+    @app.listener("orders")
+    def listener(order: Order | Address | None) -> None: ...
+
+    read = app.listeners[0].call.positional[0]
+    session: Any = None
+    assert read(text_of(context, '{"number":1}', _type="com.shop.Order"), session) == Order(1)
+    assert read(text_of(context, '{"street":"Main"}', _type="Address"), session) == {"street": "Main"}
+    assert read(through(context, context.create_message()), session) is None
+    with pytest.raises(ConversionException, match=r"_type' that says which type of Order \| Address it is"):
+        read(text_of(context, '{"number":1}'), session)
+    with pytest.raises(ConfigurationError, match="cannot be read from JSON"):
+        converter.prepare(Order | threading.Event)
 
 
 # ---- what is refused
