@@ -191,8 +191,9 @@ def _message(message: Message, session: Session) -> Message:
 def _number(message: Message, name: str) -> float:
     """A whole number is a number, too, which Java's conversions of properties do not say."""
     value = message.get_object_property(name)
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return float(value) if is_whole else float(message.get_double_property(name))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return float(message.get_double_property(name))
 
 
 _GETTERS: dict[Any, Callable[[Message, str], Any]] = {

@@ -1,11 +1,13 @@
 """One worker process: imports the application and serves it until it is asked to stop. Started by ``supervisor``."""
 
+import atexit
 import importlib
 import logging
 import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -24,6 +26,7 @@ log = logging.getLogger("jmsbridge.run")
 
 _EVERY = 1.0  # seconds between reports
 _DEPTHS_EVERY = 5.0
+_AT_EXIT = 5.0  # seconds for what is registered with atexit
 
 
 def load(text: str) -> App:
@@ -104,10 +107,24 @@ def main() -> None:
     order = msgspec.json.decode(os.environ.pop(VARIABLE), type=Order)
     log_early(order.json_lines)
     sys.path.insert(0, os.getcwd())
-    code = serve(order)
+    _end(serve(order))
+
+
+def _end(code: int) -> None:
+    """End the process, after what is registered with atexit, such as sending the last spans.
+
+    Without the rest of Python's end: a listener that never returns, and its threads, must not keep the process.
+    """
+
+    def end_late() -> None:
+        time.sleep(_AT_EXIT)  # sleep: the limit of what runs meanwhile
+        os._exit(code)
+
+    start_thread("jmsbridge-run-exit", end_late)
+    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    os._exit(code)  # a listener that never returns, and its threads, must not keep the process
+    os._exit(code)
 
 
 if __name__ == "__main__":

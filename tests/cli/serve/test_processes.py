@@ -92,7 +92,7 @@ def test_an_end_is_noticed_although_a_child_of_the_process_lives(
     ended: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
     slot = Slot(Order(app="shop:app", number=3, pipe=-1), ended)
     slot.start()
-    assert ended.get(timeout=10) == ("ended", 3)
+    assert ended.get(timeout=30) == ("ended", 3)
     slot.end()
     assert slot.code == 7
 

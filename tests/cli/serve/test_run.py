@@ -272,6 +272,29 @@ def test_an_application_that_is_not_there_is_told_in_words(
     assert run.logged(words)
 
 
+AT_EXIT = """
+import atexit, os, sys, time
+from jmsbridge.app import App
+
+app = App("embedded:broker.db")
+sys.modules["__main__"]._AT_EXIT = 1
+atexit.register(time.sleep, 1000)
+atexit.register(lambda: open("flushed", "w").close())
+
+@app.listener("orders")
+def on_order(text: str) -> None: ...
+"""
+
+
+def test_what_is_registered_with_atexit_runs_and_cannot_keep_the_process(tmp_path: Path, runs: list[Run]) -> None:
+    """Such as an exporter of telemetry, which sends its last spans."""
+    run = Run(tmp_path, application=AT_EXIT)
+    runs.append(run)
+    eventually(lambda: run.logged("listening"), timeout=90)
+    assert run.end() == 0, "".join(run.lines)
+    assert (tmp_path / "flushed").exists()
+
+
 def test_the_target_of_the_command_line_goes_first(tmp_path: Path, runs: list[Run]) -> None:
     run = Run(tmp_path, "--target", f"embedded:{tmp_path}/broker.db", "-o", "prefetch=3",
               application=APPLICATION.replace("embedded:broker.db", "embedded:elsewhere.db"))  # fmt: skip
