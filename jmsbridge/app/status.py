@@ -10,6 +10,7 @@ __all__ = ["ListenerStatus", "Status"]
 class ListenerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One listener. ``depth`` is the number of messages at its destination, None where the broker does not say.
 
+    ``dead_lettered`` are those that this process has moved to a dead-letter queue.
     ``stuck`` are the seconds since the begin of each call that is over the listener's deadline.
     """
 

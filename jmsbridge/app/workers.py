@@ -23,6 +23,7 @@ from jmsbridge.core.modes import (
     INDIVIDUAL_ACKNOWLEDGE,
     SESSION_TRANSACTED,
 )
+from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import JMSException, MessageFormatException
 from jmsbridge.message import Message
@@ -80,6 +81,7 @@ class Worker:
         listener = self.listener
         session = self._new_session(connection)
         try:
+            self._count_dead_letters(session)
             self._producer = session.create_producer(None)
             self._consumer = _consumer(session, listener)
             self._session = session
@@ -90,6 +92,18 @@ class Worker:
 
     def _new_session(self, connection: Connection) -> Session:
         return connection.create_session(self.listener.mode, prefetch=self.listener.prefetch)
+
+    def _count_dead_letters(self, session: Session) -> None:
+        """Those of the redelivery policy; ``_move`` counts the listener's own."""
+        checks = session._core.incoming.checks
+        told = checks.on_dead_letter
+
+        def count(delivery: Delivery) -> None:
+            self.dead += 1
+            if told is not None:
+                told(delivery)
+
+        checks.on_dead_letter = count
 
     def close(self) -> None:
         """End its consumer and return what it has not handled; waits for a call in progress."""

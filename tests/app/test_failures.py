@@ -52,6 +52,27 @@ def test_what_cannot_be_converted_is_dead_lettered_at_once(jms_broker: JMSBroker
     assert jms_broker.messages("orders") == []
 
 
+@pytest.mark.parametrize("returns", [None, str])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_dead_letters_of_the_redelivery_policy_are_counted(jms_broker: JMSBroker, is_async: bool, returns: Any) -> None:
+    app = App(redelivery={"*": {"max_redeliveries": 1, "delay": 0.0}})
+
+    def fail(text: str) -> Any:
+        raise ValueError(text)
+
+    async def fail_later(text: str) -> Any:
+        raise ValueError(text)
+
+    function: Any = fail_later if is_async else fail
+    function.__annotations__["return"] = returns
+    app.listener("orders")(function)
+    with app:
+        jms_broker.send("orders", "a", "b")
+        dead(jms_broker, count=2)
+        eventually(lambda: app.status().listeners[0].dead_lettered == 2)
+        assert app.status().listeners[0].failed == 4
+
+
 def test_a_missing_property_is_dead_lettered_with_its_name(jms_broker: JMSBroker) -> None:
     app = App()
 
