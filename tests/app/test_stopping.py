@@ -319,6 +319,29 @@ def test_a_second_sigterm_ends_it_at_once(tmp_path: Path) -> None:
     assert program.left() == ([True], 0)
 
 
+def test_a_child_of_a_listener_ends_by_sigterm(tmp_path: Path) -> None:
+    """It inherits the handler, which lets the application stop in order."""
+    body = """
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(3)
+    os.kill(child, signal.SIGTERM)
+    for _ in range(100):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    print("child", os.waitstatus_to_exitcode(status), flush=True)
+    app.request_stop()
+    """
+    program = Program(tmp_path, textwrap.indent(textwrap.dedent(body), "    ").strip())
+    program.begun()
+    code, out, errors = program.ended()
+    assert code == OK, errors
+    assert f"child {-signal.SIGTERM}\n" in out
+
+
 @pytest.mark.parametrize(
     "body", ["time.sleep(1000)", "os.kill(os.getpid(), signal.SIGKILL)"], ids=["outside", "itself"]
 )
