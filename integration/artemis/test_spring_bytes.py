@@ -1,4 +1,4 @@
-"""Objects as bytes, which is the default of Spring's converter, between listeners here and Spring, both ways."""
+"""Objects as bytes, which is the default of Spring's converter, between listeners here and Spring, both ways; texts."""
 
 import os
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from integration.lab.fetching.programs import class_path
 from integration.lab.fixtures import unavailable
 from jmsbridge import BytesMessage, Queue
 from jmsbridge.app import App, JsonConverter
+from tests.app.support import Heard
 
 pytestmark = [
     pytest.mark.broker("artemis"),
@@ -89,3 +90,15 @@ def test_python_asks_and_spring_answers(artemis: Broker, name: str, spring: Prog
         assert converter.from_message(reply, Receipt) == Receipt(7, "thank you for a pen")
         assert isinstance(reply, BytesMessage)
         assert answering.rest() == [True]
+
+
+def test_a_text_that_spring_sends_as_json(artemis: Broker, name: str, spring: Program) -> None:
+    app, heard = App(artemis.url("amqp"), converter=JsonConverter({"Order": Order})), Heard()
+
+    @app.listener(name, redelivery={"dead_letter_queue": f"{name}.dead"})
+    def on_text(text: str) -> None:
+        heard.append(text)
+
+    with app, spring.start("text", address(artemis), name) as sending:
+        assert sending.rest() == [True]
+        assert heard.wait(2) == ['a "pen"', 'a "pen"']

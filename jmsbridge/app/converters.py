@@ -22,9 +22,10 @@ __all__ = ["ConversionException", "Converter", "JsonConverter"]
 T = TypeVar("T")
 
 _QUARKUS = "_classname"
+_JAVA_TEXT = "java.lang.String"
 _READ = ("_type", _QUARKUS)
 _BOXED: dict[str, Any] = {
-    "java.lang.String": str,
+    _JAVA_TEXT: str,
     **dict.fromkeys(("java.lang.Byte", "java.lang.Short", "java.lang.Integer", "java.lang.Long"), int),
     **dict.fromkeys(("java.lang.Float", "java.lang.Double"), float),
     "java.lang.Boolean": bool,
@@ -168,8 +169,8 @@ class JsonConverter:
             return None
         if isinstance(wanted, _Type) and issubclass(wanted, Message):
             return _message_as(message, wanted)
-        where, name = (self._property, None) if wanted in (str, bytes) else self._named(message)
-        if name == "java.lang.String" and where == _QUARKUS:
+        where, name = (self._property, None) if wanted is bytes else self._named(message)
+        if (where == _QUARKUS) if name == _JAVA_TEXT else wanted is str:
             name = None  # the text itself, without quotes
         kind = wanted if name is None else self._allowed(name, where, wanted)
         if kind is None or (name is None and _is_plain(kind, message)):

@@ -122,8 +122,10 @@ def test_single_values_of_quarkus(context: JMSContext, text: str, name: str, val
 
 def test_texts_of_quarkus_have_no_quotes_and_those_of_spring_have(context: JMSContext) -> None:
     name = "java.lang.String"
-    assert JsonConverter().from_message(text_of(context, "hello", _classname=name)) == "hello"
-    assert JsonConverter().from_message(text_of(context, '"hello"', _type=name)) == "hello"
+    for wanted in (None, str, str | None):
+        assert JsonConverter().from_message(text_of(context, "hello", _classname=name), wanted) == "hello"
+        assert JsonConverter().from_message(text_of(context, '"hello"', _type=name), wanted) == "hello"
+    assert JsonConverter().from_message(text_of(context, '"hello"', _type="Other"), str) == '"hello"'
 
 
 def test_a_property_of_another_name(context: JMSContext) -> None:

@@ -8,8 +8,9 @@ import org.springframework.jms.core.JmsTemplate;
 import org.springframework.jms.listener.DefaultMessageListenerContainer;
 import org.springframework.jms.listener.adapter.MessageListenerAdapter;
 import org.springframework.jms.support.converter.MappingJackson2MessageConverter;
+import org.springframework.jms.support.converter.MessageType;
 
-/** A Spring program: asks for receipts, or gives them. {@code Exchange ask|answer ADDRESS QUEUE}. */
+/** A Spring program: asks for receipts, gives them, or sends a text. {@code Exchange ask|answer|text ADDRESS QUEUE}. */
 public class Exchange {
     public record Order(int number, String article) {}
 
@@ -36,9 +37,20 @@ public class Exchange {
         JmsConnectionFactory factory = new JmsConnectionFactory(given[1]);
         if (given[0].equals("ask")) {
             ask(factory, given[2], converter());
+        } else if (given[0].equals("text")) {
+            text(factory, given[2], converter());
         } else {
             answer(factory, given[2], converter());
         }
+    }
+
+    private static void text(JmsConnectionFactory factory, String queue, MappingJackson2MessageConverter converter) {
+        JmsTemplate template = new JmsTemplate(factory);
+        template.setMessageConverter(converter);
+        template.convertAndSend(queue, "a \"pen\"");
+        converter.setTargetType(MessageType.TEXT);
+        template.convertAndSend(queue, "a \"pen\"");
+        System.out.println(true);
     }
 
     private static void ask(JmsConnectionFactory factory, String queue, MappingJackson2MessageConverter converter)
