@@ -95,6 +95,8 @@ class Slot:
     def _read(self, process: "subprocess.Popen[str]", reading: int) -> None:
         with os.fdopen(reading, "rb") as lines:
             for line in lines:
+                if not line.endswith(b"\n"):
+                    return  # it was killed while it wrote this
                 report = msgspec.json.decode(line, type=Report)
                 if self._process is process:
                     self.report, self.heard = report, time.monotonic()

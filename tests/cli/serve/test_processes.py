@@ -73,6 +73,16 @@ def test_a_process_that_cannot_be_started_is_tried_again(
     assert "tried again in 4 s" in caplog.text
 
 
+def test_half_a_report_of_a_killed_process_is_not_read() -> None:
+    slot = Slot(Order(app="shop:app", number=3, pipe=-1), queue.SimpleQueue())
+    reading, writing = os.pipe()
+    os.write(writing, b'{"status":{"state":"connected"},"grace":1}\n{"status":{"sta')
+    os.close(writing)
+    slot._read(None, reading)  # type: ignore[arg-type]
+    assert slot.report is not None
+    assert slot.report.grace == 1
+
+
 ORPHANING = """
 import os, time
 if os.fork() == 0:
