@@ -144,10 +144,17 @@ class Worker:
             error = raised
             self._fail(message, raised)
         else:
-            self._settle(message)
+            error = self._settle(message)
+            if error is not None:
+                self.failed += 1
+                self._tell_failed(error)
         finally:
             self._end(message, error)
         return None
+
+    def _tell_failed(self, error: BaseException) -> None:
+        assert self._session is not None
+        self._session._core.tell_failed(error)
 
     def _end(self, message: Message, error: BaseException | None) -> None:
         self.last, self.began = time.monotonic(), None
@@ -175,8 +182,7 @@ class Worker:
 
     def _refuse(self, message: Message, error: Exception) -> None:
         """The message is not what the listener takes."""
-        assert self._session is not None
-        self._session._core.tell_failed(error)
+        self._tell_failed(error)
         self._move(message, f"not converted: {error}")
 
     def _reply(self, message: Message, result: Any) -> None:
@@ -209,8 +215,8 @@ class Worker:
             reply.jms_correlation_id = message.jms_correlation_id or message.jms_message_id
         return target, reply
 
-    def _settle(self, message: Message) -> None:
-        """The call has ended well: commit, or acknowledge where the session does not do it."""
+    def _settle(self, message: Message) -> JMSException | None:
+        """The call has ended well: commit, or acknowledge where the session does not do it; returns why that failed."""
         assert self._session is not None
         try:
             if self.listener.mode == SESSION_TRANSACTED:
@@ -224,11 +230,12 @@ class Worker:
                 message.jms_message_id,
                 error,
             )
+            return error
+        return None
 
     def _fail(self, message: Message, error: BaseException) -> None:
         self.failed += 1
-        assert self._session is not None
-        self._session._core.tell_failed(error)
+        self._tell_failed(error)
         decision = self._decide(message, error)
         if decision is Decision.ACCEPT:
             self._settle(message)

@@ -11,6 +11,7 @@ import jmsbridge
 from jmsbridge import CLIENT_ACKNOWLEDGE, Message, Queue, Session, TextMessage
 from jmsbridge.app import App, Decision, JsonConverter, Property
 from jmsbridge.config import RedeliveryPolicy
+from jmsbridge.errors import TransactionRolledBackException
 from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
 from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, Order, eventually, request, texts
@@ -71,6 +72,25 @@ def test_dead_letters_of_the_redelivery_policy_are_counted(jms_broker: JMSBroker
         dead(jms_broker, count=2)
         eventually(lambda: app.status().listeners[0].dead_lettered == 2)
         assert app.status().listeners[0].failed == 4
+
+
+def test_a_call_whose_commit_fails_counts_as_failed(jms_broker: JMSBroker) -> None:
+    app, errors = App(redelivery={"*": {"max_redeliveries": 1, "delay": 0.0}}), Heard()
+
+    @app.listener("orders")
+    def listener(text: str) -> str:
+        return text
+
+    app.observe(lambda listener, message, error: errors.append(type(error)))
+    with jmsbridge.context(jms_broker.url) as gone:
+        replies = gone.create_temporary_queue()
+        jms_broker.context().create_producer().set_jms_reply_to(replies).send(Queue("orders"), "m")
+    with app:
+        dead(jms_broker)
+        errors.wait(2)
+        (status,) = app.status().listeners
+    assert errors == [TransactionRolledBackException] * 2
+    assert (status.failed, status.dead_lettered) == (2, 1)
 
 
 def test_a_missing_property_is_dead_lettered_with_its_name(jms_broker: JMSBroker) -> None:
