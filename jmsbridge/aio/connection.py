@@ -2,15 +2,17 @@
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Never, TypeAlias, TypeVar, overload
+from functools import partial
+from typing import Any, ClassVar, Never, TypeAlias, overload
 
 from jmsbridge import connection as threaded
 from jmsbridge import factory
 from jmsbridge.aio.loops import Port
 from jmsbridge.aio.opening import AsyncClosing, Opening
-from jmsbridge.aio.pool import run, wait_to_the_end
+from jmsbridge.aio.pool import Tasks, run, wait_to_the_end
 from jmsbridge.aio.session import Session
 from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
 from jmsbridge.core.plan import Capability
@@ -25,7 +27,7 @@ __all__ = ["AnyExceptionListener", "Connection", "connect"]
 AnyExceptionListener: TypeAlias = Callable[[JMSException], Awaitable[object] | object]
 """A function, plain or ``async``."""
 
-T = TypeVar("T")
+log = logging.getLogger("jmsbridge.connection")
 
 
 class Connection(AsyncClosing, Strict):
@@ -44,7 +46,7 @@ class Connection(AsyncClosing, Strict):
         self._sync = sync
         self._core = sync._core
         self._sessions: set[Session] = set()  # that are open
-        self._tasks: set[asyncio.Future[Any]] = set()
+        self._tasks = Tasks()
         self._closing: asyncio.Task[None] | None = None
         self._exception_listener = None
         port.watch(self._core)
@@ -54,12 +56,6 @@ class Connection(AsyncClosing, Strict):
         self._core.check_open()
         if self._closing is not None:
             raise IllegalStateException(f"the connection {self._core.name} is closed")
-
-    def _keep(self, task: "asyncio.Future[T]") -> "asyncio.Future[T]":
-        """Keep a task alive that nobody may be waiting for."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     # ---- attributes
 
@@ -98,16 +94,9 @@ class Connection(AsyncClosing, Strict):
     def exception_listener(self, listener: AnyExceptionListener | None) -> None:
         self._check()
         call = as_function(listener, "on_exception", "an exception listener")
-        self._sync.exception_listener = None if call is None else lambda error: self._post(call, error)
+        tell = None if call is None else partial(_post, self._port, self._tasks, call)  # must not keep this connection
+        self._sync.exception_listener = tell
         self._exception_listener = listener
-
-    def _post(self, call: Callable[[Any], Any], error: JMSException) -> None:
-        self._port.post(lambda: self._tell(call, error))
-
-    def _tell(self, call: Callable[[Any], Any], error: JMSException) -> None:
-        result = call(error)
-        if inspect.isawaitable(result):
-            self._keep(asyncio.ensure_future(result))
 
     # ---- sessions
 
@@ -196,6 +185,19 @@ class Connection(AsyncClosing, Strict):
 
     def __repr__(self) -> str:
         return f"<aio.{type(self).__name__} {self._core.name} {self._core.life.state.name.lower()}>"
+
+
+def _post(port: Port, tasks: Tasks, call: Callable[[Any], Any], error: JMSException) -> None:
+    port.post(lambda: tasks.start(port, _tell(call, error)))
+
+
+async def _tell(call: Callable[[Any], Any], error: JMSException) -> None:
+    try:
+        result = call(error)
+        if inspect.isawaitable(result):
+            await result
+    except (Exception, SystemExit):  # user code: it must not end the loop
+        log.exception("the exception listener raised")
 
 
 def connect(

@@ -33,7 +33,7 @@ class Port:
         self.wakes = 0
         """How often a thread has called into the loop."""
         self._pid = os.getpid()
-        self._items: deque[Callable[[], None]] = deque()
+        self._items: deque[Callable[[], object]] = deque()
         self._pass = 0  # the number of the next pass over the items
         self._woken = -1  # the last pass that was asked for; set after asking, so that an interrupt loses nothing
         self._connections: weakref.WeakSet[ConnectionCore] = weakref.WeakSet()
@@ -62,7 +62,7 @@ class Port:
                 "open a connection for each loop"
             )
 
-    def post(self, call: Callable[[], None]) -> bool:
+    def post(self, call: Callable[[], object]) -> bool:
         """Have the loop call this soon; False if it is closed."""
         self._items.append(call)
         coming = self._pass

@@ -6,14 +6,14 @@ No call that may wait for long, such as a receive, occupies one of them.
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from jmsbridge.aio.loops import Port
 from jmsbridge.transport.network.forking import at_fork
 
-__all__ = ["MOST_THREADS", "Call", "run", "wait_to_the_end"]
+__all__ = ["MOST_THREADS", "Call", "Tasks", "run", "wait_to_the_end"]
 
 log = logging.getLogger("jmsbridge.aio")
 
@@ -113,6 +113,20 @@ class Call(Generic[T]):
 
     def _log(self, error: BaseException) -> None:
         log.warning("a call that was cancelled failed afterwards: %s", error)
+
+
+class Tasks:
+    """Those of one connection that nobody may be waiting for: they are kept alive until they end."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[Any]] = set()
+
+    def start(self, port: Port, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Start a task in the loop."""
+        task = port.loop.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
 
 
 async def run(

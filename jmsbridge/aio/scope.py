@@ -1,12 +1,12 @@
 """What a session shares with what it creates."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 from jmsbridge import consumer as threaded
 from jmsbridge.aio.delivering import Delivering
 from jmsbridge.aio.line import Line
+from jmsbridge.aio.pool import Tasks
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.session import SessionCore
@@ -18,21 +18,15 @@ __all__ = ["Scope"]
 class Scope:
     """One session's line of calls, its listeners' task, and the rules about its tasks.
 
-    ``keep`` keeps a task alive that nobody may be waiting for.
+    The core refers to it. So it must not refer to the connection, which is closed when it is garbage.
     """
 
-    def __init__(
-        self,
-        core: SessionCore,
-        line: Line,
-        delivering: Delivering,
-        keep: Callable[["asyncio.Future[Any]"], "asyncio.Future[Any]"],
-    ) -> None:
+    def __init__(self, core: SessionCore, line: Line, delivering: Delivering, tasks: Tasks) -> None:
         self.core = core
         self.line = line
         self.port = line.port
         self.delivering = delivering
-        self.keep = keep
+        self._tasks = tasks
         self.receiving: asyncio.Task[Any] | None = None
         """The task that receives."""
         policy = core.incoming.policy
@@ -63,7 +57,7 @@ class Scope:
 
     def take_credit_back(self, receiver: Receiver) -> None:
         """A receive without a window was cancelled: the message that it asked for may go to other consumers."""
-        self.keep(self.port.loop.create_task(self.line.whole(receiver.wait_looked)))
+        self._tasks.start(self.port, self.line.whole(receiver.wait_looked))
 
     def acknowledge(self, delivery: Delivery | None) -> "asyncio.Future[None]":
         """What ``message.acknowledge`` calls: it takes effect also if nobody awaits the result."""
@@ -73,6 +67,4 @@ class Scope:
             self.core.acknowledge(delivery)
             done.set_result(None)
             return done
-        return self.keep(
-            self.port.loop.create_task(self.line.whole(lambda: self.core.acknowledge(delivery), owes=True))
-        )
+        return self._tasks.start(self.port, self.line.whole(lambda: self.core.acknowledge(delivery), owes=True))

@@ -59,7 +59,7 @@ class Session(AsyncClosing, Creating, SessionModes, Strict):
         self._port = line.port
         self._delivering = delivering
         self._closing: asyncio.Task[None] | None = None
-        self._scope = Scope(self._core, line, delivering, connection._keep)
+        self._scope = Scope(self._core, line, delivering, connection._tasks)
 
     @staticmethod
     async def open(connection: "Connection", settings: SessionSettings) -> "Session":
@@ -224,8 +224,8 @@ class Session(AsyncClosing, Creating, SessionModes, Strict):
     def _deleted_here(self, made: D) -> D:
         delete = made._delete
         assert delete is not None
-        connection = self._connection
-        made._delete = lambda: connection._keep(connection._port.loop.create_task(run(connection._port, delete)))
+        port, tasks = self._port, self._connection._tasks
+        made._delete = lambda: tasks.start(port, run(port, delete))
         return made
 
     async def unsubscribe(self, name: str) -> None:

@@ -134,9 +134,21 @@ def test_a_loop_closed_with_sends_in_flight_leaves_nothing_stuck(
     assert len(connection._core.sessions) == 0
 
 
-def test_a_connection_that_is_dropped_is_closed(target: str) -> None:
+@pytest.mark.parametrize("used", [False, True])
+def test_a_connection_that_is_dropped_is_closed(target: str, used: bool) -> None:
+    async def use(connection: aio.Connection) -> None:
+        connection.exception_listener = print
+        session = await connection.create_session()
+        producer = await session.create_producer(QUEUE)
+        await producer.send("x")
+        assert await receive_texts(await session.create_consumer(QUEUE), 1) == ["x"]
+
     async def drop() -> Any:
-        core = (await opened(target))._core
+        connection = await opened(target)
+        if used:
+            await use(connection)
+        core = connection._core
+        del connection
         gc.collect()
         return core
 

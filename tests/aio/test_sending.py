@@ -153,6 +153,22 @@ async def test_a_failure_that_no_task_awaits_is_reported(backend: ScriptedBacken
     await connection.close()
 
 
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+@looped
+async def test_an_exception_listener_that_raises_does_not_end_the_loop(
+    backend: ScriptedBackend, caplog: pytest.LogCaptureFixture, error: type[BaseException]
+) -> None:
+    connection = await opened("scripted:")
+
+    def listen(_: jmsbridge.JMSException) -> None:
+        raise error("mistake")
+
+    connection.exception_listener = listen
+    connection._core.report(jmsbridge.JMSException("told"))
+    await eventually(lambda: "the exception listener raised" in caplog.text)
+    await connection.close()
+
+
 @looped
 async def test_sends_of_a_transaction_wait_for_its_commit(target: str) -> None:
     async with await opened(target) as connection:
