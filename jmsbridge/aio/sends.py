@@ -15,14 +15,22 @@ from jmsbridge.spi import BackendError, LinkLost
 
 __all__ = ["Send", "in_doubt"]
 
+_GOES_ON = (
+    "the send was cancelled before its answer came: it goes on, and a failure is reported to the exception listener "
+    "and in failed_sends"
+)
+_NOT_AGAIN = "the send was cancelled after its link was lost: it is not sent again, but the broker may have the message"
+
 
 class Send(Awaited):
     """One call of ``producer.send``. It ``waits`` for the broker's answer, or only until it was handed over."""
 
     __slots__ = (
         "_context",
+        "_doubt",
         "_entry",
         "_line",
+        "_lost",
         "_options",
         "_producer",
         "_waits",
@@ -45,6 +53,8 @@ class Send(Awaited):
         self._waits = waits
         self._context: contextvars.Context | None = None  # of the task, for a send that is not made in it
         self._entry: AwaitedSend | None = None
+        self._lost: AwaitedSend | None = None  # over an earlier link: it comes again
+        self._doubt: BackendError | None = None  # because of which the broker may have it from that link
         self.ended = False
         self.error: BaseException | None = None
         self.gone = False
@@ -64,17 +74,22 @@ class Send(Awaited):
         if not self._line.may_send():
             outgoing.channel.check_up()
             raise NotNow
-        send: Any = self._producer.send
         try:
-            if self._context is None:
-                send(*self._what, completion_listener=self, **self._options)
+            if self._lost is not None:
+                core.send_again(self._producer._settings, self._lost)
+            elif self._context is None:
+                self._send()
             else:
-                self._context.run(send, *self._what, completion_listener=self, **self._options)
+                self._context.run(self._send)
         except NotNow:
             core.calls.under_way = False  # nothing was begun that the next call would have to complete
             raise
         if not self._waits:
             self._end(None)
+
+    def _send(self) -> None:
+        send: Any = self._producer.send
+        send(*self._what, completion_listener=self, **self._options)
 
     def on_entered(self, entry: AwaitedSend) -> None:
         """It is in flight."""
@@ -83,7 +98,11 @@ class Send(Awaited):
             self._line.expect_answer()
 
     def refuse(self, error: BaseException) -> None:
-        """It was not sent."""
+        """It was not sent, or not again."""
+        if self._lost is not None and self._doubt is not None:
+            doubt = translate(self._doubt, (self._target(self._lost),))
+            doubt.__cause__ = error
+            error = doubt
         self._end(error)
 
     # ---- answered, in the loop
@@ -95,25 +114,29 @@ class Send(Awaited):
         if future is not None and not future.done() and not self._line.port.is_closed():
             future.set_result(None)
 
-    def on_exception(self, message: Any, error: BackendError) -> None:
+    def on_exception(self, message: Any, error: BackendError) -> bool:
         """The broker does not have it, or it is in doubt; what never reached the broker is sent again."""
         line = self._line
         if line.port.is_closed():
             line.core.outgoing.report(message, error)
-            return
+            return False
         if not self._waits or self.gone:
             if self._entry is None or self._entry.transaction is None:  # otherwise the commit says it
                 line.core.outgoing.report(message, error)
-            return
+            return False
         if self._comes_again(error):
-            self._entry = None
+            self._doubt = error if error.in_doubt else self._doubt
+            self._lost, self._entry = self._entry, None
             line.add_again(self)
-            return
-        if isinstance(error, AnswerMissing):
+            return True
+        if self._doubt is not None and not error.in_doubt:
+            error = self._doubt
+        elif isinstance(error, AnswerMissing):
             limit = line.core.connection.options.send_timeout
             text = f"no answer to a send within {limit:g} s (option send_timeout); its outcome is unknown"
             error = AnswerMissing(text, in_doubt=True)
         self._end(translate(error, (message,)))
+        return False
 
     def _comes_again(self, error: BackendError) -> bool:
         options = self._line.core.connection.options
@@ -150,21 +173,22 @@ class Send(Awaited):
     def _explain(self, cancelled: asyncio.CancelledError) -> None:
         """The task waits no more: say in its exception what has become of the message."""
         self.gone = True
-        entry = self._entry
+        entry, text = self._entry, _GOES_ON
+        if entry is None and self._doubt is not None:
+            entry, text = self._lost, _NOT_AGAIN
         if entry is None:
             cancelled.add_note("the message was not sent: the send was cancelled while it waited for its turn")
             return
         if entry.answered and entry.error is None:
             cancelled.add_note(f"message {entry.message.jms_message_id} was sent: the broker has it")
             return
-        doubt = InDoubtException(
-            "the send was cancelled before its answer came: it goes on, and a failure is reported to the exception "
-            "listener and in failed_sends",
-            "CANCELLED",
-            unknown=[entry.message if entry.foreign is None else entry.foreign],
-        )
+        doubt = InDoubtException(text, "CANCELLED", unknown=[self._target(entry)])
         cancelled.add_note(str(doubt))
         cancelled.__cause__ = doubt
+
+    @staticmethod
+    def _target(entry: AwaitedSend) -> Any:
+        return entry.message if entry.foreign is None else entry.foreign
 
 
 def in_doubt(error: BaseException) -> InDoubt | None:

@@ -33,7 +33,7 @@ from jmsbridge.spi import BackendError, ChannelLost, Interest, Link, LinkLost
 
 if TYPE_CHECKING:
     from jmsbridge.core.connection import ConnectionCore
-    from jmsbridge.core.sending.tickets import Completion, Sender
+    from jmsbridge.core.sending.tickets import AwaitedSend, Completion, Sender
 
 __all__ = ["Child", "SessionCore", "SessionSettings"]
 
@@ -233,6 +233,17 @@ class SessionCore:
             sender, destination, message, mode, priority, ttl, delay, duplicate_id, is_async=listener is not None
         )
         outgoing.send(sender, envelope, message, foreign, mode, listener)
+        if main:
+            self.calls.under_way = False
+
+    def send_again(self, sender: "Sender", lost: "AwaitedSend") -> None:
+        """Send on the next link what the last one lost: the same message, with its id."""
+        main = get_ident() == self.calls.main
+        self.begin()
+        if main:
+            self.calls.under_way = True
+        message = lost.message
+        self.outgoing.send(sender, lost.envelope, message, lost.foreign, message._delivery_mode, lost.listener)
         if main:
             self.calls.under_way = False
 

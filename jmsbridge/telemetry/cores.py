@@ -73,14 +73,18 @@ class _TracedCompletion:
         self._address = address
         self._began = began
 
+    def end(self, error: BaseException | None = None) -> None:
+        """The send has its outcome."""
+        self._telemetry.sent(self._span, self._address, self._began, error)
+
     def on_completion(self, message: Any) -> None:
         """The broker has it."""
-        self._telemetry.sent(self._span, self._address, self._began)
+        self.end()
         self._listener.on_completion(message)
 
     def on_exception(self, message: Any, error: Any) -> None:
         """It failed, or its outcome is unknown."""
-        self._telemetry.sent(self._span, self._address, self._began, error)
+        self.end(error)
         self._listener.on_exception(message, error)
 
 
@@ -99,11 +103,15 @@ class _TracedAwaited(Awaited):
 
     def on_completion(self, message: Any) -> None:
         """The broker has it."""
-        self._ended.on_completion(message)
+        self._ended.end()
+        self._listener.on_completion(message)
 
-    def on_exception(self, message: Any, error: BackendError) -> None:
-        """It failed, or its outcome is unknown."""
-        self._ended.on_exception(message, error)
+    def on_exception(self, message: Any, error: BackendError) -> bool:
+        """It failed, or its outcome is unknown; the span goes on if it comes again."""
+        comes_again = self._listener.on_exception(message, error)
+        if not comes_again:
+            self._ended.end(error)
+        return comes_again
 
 
 class _TracedSessionCore(SessionCore):

@@ -3,11 +3,12 @@
 import asyncio
 import threading
 import time
+from typing import Any
 
 import pytest
 
 import jmsbridge
-from jmsbridge import DeliveryMode, Queue, spi
+from jmsbridge import DeliveryMode, Queue, aio, spi
 from jmsbridge.errors import InDoubtException, ResourceAllocationException
 from jmsbridge.testing.scripted import ScriptedBackend
 from tests.aio.support import eventually, looped, opened, receive_texts, soon
@@ -228,6 +229,47 @@ async def test_sends_wait_for_the_next_link(backend: ScriptedBackend) -> None:
     assert [envelope.body for envelope in backend.accepted] == sent
     await producer.send("after")
     await connection.close()
+
+
+@looped
+async def test_with_resend_the_second_send_has_the_id_of_the_first(backend: ScriptedBackend) -> None:
+    connection = await opened("scripted:", resend=True)
+    session = await connection.create_session()
+    producer, message = await session.create_producer(QUEUE), session.create_text_message("twice")
+    backend.hold("send")
+    sending = asyncio.create_task(producer.send(message))
+    await eventually(lambda: backend.script.held("send"))
+    backend.script.answer_inline("send")
+    backend.link.cut(applied=1)
+    await sending
+    assert [envelope.message_id for envelope in backend.accepted] == [message.jms_message_id] * 2
+    await connection.close()
+
+
+@pytest.mark.parametrize("end", ["cancel", "time-out", "close"])
+@looped
+async def test_what_would_be_sent_again_is_in_doubt_until_then(backend: ScriptedBackend, end: str) -> None:
+    options: dict[str, Any] = {"resend": True, "reconnect_attempts": 1000, "close_timeout": 0.1}
+    connection = await opened("scripted:", send_timeout=0.3 if end == "time-out" else 10.0, **options)
+    session = await connection.create_session()
+    producer, message = await session.create_producer(QUEUE), session.create_text_message("doubtful")
+    backend.hold("send")
+    sending = asyncio.create_task(producer.send(message))
+    await eventually(lambda: backend.script.held("send"))
+    backend.refuse(10_000)
+    backend.link.cut(applied=1)
+    await eventually(lambda: session._core.outgoing.ledger.is_idle)
+    if end == "cancel":
+        sending.cancel()
+    elif end == "close":
+        await session.close()
+    with pytest.raises((asyncio.CancelledError, InDoubtException)) as outcome:
+        await sending
+    doubt = aio.in_doubt(outcome.value)
+    assert doubt is not None
+    assert doubt.unknown == (message,)
+    await connection.close()
+    assert len(backend.accepted) == 1
 
 
 @looped

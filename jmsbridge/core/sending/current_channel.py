@@ -90,5 +90,10 @@ class CurrentChannel:
         """Wait until this channel is known to be lost; False after ``timeout`` seconds."""
         return self._wait_for(lambda: self.now is not channel, timeout)
 
+    def wait_next(self, channel: Channel, timeout: float) -> bool:
+        """Wait until another channel is there; False after ``timeout`` seconds, or if there will be none."""
+        self._wait_for(lambda: self.now not in (None, channel), timeout)
+        return self.now not in (None, channel)
+
     def _wait_for(self, is_so: Callable[[], bool], timeout: float) -> bool:
         return self.changed.wait_for(lambda: is_so() or self.down is not None, timeout)

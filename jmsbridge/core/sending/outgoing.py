@@ -243,11 +243,9 @@ class Outgoing:
                 again = isinstance(error, LinkLost) and (self._options.resend or not error.in_doubt)
                 if not again or self._clock.monotonic() >= deadline:
                     raise translate(error, (message,)) from error
-                self._wait_left(channel, error, deadline)
-
-    def _wait_left(self, channel: Channel, error: BackendError, deadline: float) -> None:
-        if not self.channel.wait_left(channel, max(0.0, deadline - self._clock.monotonic())):
-            raise translate(error) from error
+                wait = self.channel.wait_next if error.in_doubt else self.channel.wait_left
+                if not wait(channel, max(0.0, deadline - self._clock.monotonic())):
+                    raise translate(error, (message,)) from error
 
     def _acknowledged(self, envelope: Envelope, message: Any, waiter: Ticket | None) -> AcknowledgedSend:
         size = weigh(envelope) if self._weighed else 0
@@ -324,7 +322,7 @@ class Outgoing:
             self._hold(envelope, message if foreign is None else foreign)
             listener.on_completion(message)
             return
-        entry = AwaitedSend(self.ledger, size, message, listener, foreign, sender._unchecked)
+        entry = AwaitedSend(self.ledger, size, message, listener, foreign, sender._unchecked, envelope)
         if self._transactions is not None:
             entry.transaction = self._transactions.current
         main = get_ident() == self._main

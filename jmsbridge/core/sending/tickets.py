@@ -15,7 +15,7 @@ from jmsbridge.core.transaction import SessionTransaction
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import unchecked
 from jmsbridge.message import Message
-from jmsbridge.spi import BackendError, Ticket
+from jmsbridge.spi import BackendError, Envelope, Ticket
 
 __all__ = [
     "AcknowledgedSend",
@@ -36,7 +36,7 @@ class Completion(Protocol):
     def on_completion(self, message: Any) -> None:
         """The broker has the message."""
 
-    def on_exception(self, message: Any, error: Any) -> None:
+    def on_exception(self, message: Any, error: Any) -> object:
         """The broker refused the message, or it is in doubt."""
 
 
@@ -113,15 +113,29 @@ class Awaited:
     def on_completion(self, message: Any) -> None:
         """The broker has the message."""
 
-    def on_exception(self, message: Any, error: BackendError) -> None:
-        """The broker refused the message, or it is in doubt."""
+    def on_exception(self, message: Any, error: BackendError) -> bool:
+        """The broker refused the message, or it is in doubt; whether it comes again, by ``send_again``."""
+        return False
 
 
 class AwaitedSend(AsyncSend):
     """A send that a task awaits. The application may use its message meanwhile, as during no other asynchronous send:
     it is the task that waits."""
 
-    __slots__ = ()
+    __slots__ = ("envelope",)
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        size: int,
+        message: Message,
+        listener: Awaited,
+        foreign: Any,
+        simplified: bool,
+        envelope: Envelope,
+    ) -> None:
+        super().__init__(ledger, size, message, listener, foreign, simplified)
+        self.envelope = envelope
 
     def complete(self) -> None:
         """Tell the task."""

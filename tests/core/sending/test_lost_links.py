@@ -127,6 +127,20 @@ def test_losses_with_resend_repeat_under_the_same_id(backend: ScriptedBackend, c
     assert [envelope.message_id for envelope in backend.accepted] == [message.jms_message_id] * 2
 
 
+def test_losses_with_resend_raise_in_doubt_if_no_link_comes(backend: ScriptedBackend, connect: Connect) -> None:
+    backend.hold("send")
+    session = connect(resend=True, send_timeout=0.5).create_session()
+    producer = session.create_producer(QUEUE)
+    message = session.create_text_message("once")
+    sending = run_thread(lambda: producer.send(message))
+    backend.script.wait_held("send")
+    backend.refuse(1000)
+    backend.link.cut(applied=1)
+    with pytest.raises(InDoubt) as caught:
+        sending.result(LONG)
+    assert caught.value.unknown == (message,)
+
+
 def test_losses_without_resend_raise_in_doubt(backend: ScriptedBackend, connect: Connect) -> None:
     backend.hold("send")
     session = connect().create_session()
