@@ -102,11 +102,12 @@ class Port:
             return
         self._mourned = True
         left = [connection for connection in self._connections if connection.life.state is State.OPEN]
-        log.error(
-            "an event loop was closed while %d of its connections were open: they are closed now; no task learns the "
-            "outcome of the sends in flight, and those that fail are logged",
-            len(left),
-        )
+        if left:
+            log.error(
+                "an event loop was closed while %d of its connections were open: they are closed now; no task learns "
+                "the outcome of the sends in flight, and those that fail are logged",
+                len(left),
+            )
         for connection in left:
             start_whole(Work(connection.close))
 

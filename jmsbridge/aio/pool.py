@@ -6,11 +6,13 @@ No call that may wait for long, such as a receive, occupies one of them.
 import asyncio
 import contextvars
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from jmsbridge.aio.loops import Port
+from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.transport.network.forking import at_fork
 
 __all__ = ["MOST_THREADS", "Call", "Tasks", "run", "wait_to_the_end"]
@@ -21,19 +23,47 @@ T = TypeVar("T")
 
 MOST_THREADS = 32
 
-_pool: ThreadPoolExecutor | None = None
+
+class _Pool:
+    """The threads. Python does not wait for them when it ends, as it would for those of a ThreadPoolExecutor: a program
+    that Ctrl-C ends while it connects to a silent port ends at once.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._free: deque[None] = deque()  # one element for each idle thread; more only if there are all threads
+        self._threads = 0
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Have it done by the next free thread; RuntimeError if not even one can be started."""
+        self._jobs.put(work)
+        try:
+            self._free.pop()
+        except IndexError:
+            if self._threads < MOST_THREADS:
+                self._start()
+
+    def _start(self) -> None:
+        self._threads += 1
+        try:
+            start_thread(f"jmsbridge-aio-{self._threads}", self._serve)
+        except RuntimeError:
+            self._threads -= 1
+            if not self._threads:
+                raise
+
+    def _serve(self) -> None:
+        while True:
+            self._jobs.get()()
+            self._free.append(None)
 
 
-def _submit(work: Callable[[], None]) -> None:
-    global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(MOST_THREADS, "jmsbridge-aio")
-    _pool.submit(work)
+_pool = _Pool()
 
 
 def _forget_pool() -> None:
     global _pool
-    _pool = None
+    _pool = _Pool()
 
 
 at_fork(after_in_child=_forget_pool)
@@ -65,7 +95,7 @@ class Call(Generic[T]):
 
     def start(self) -> None:
         """Begin."""
-        _submit(self._run)
+        _pool.submit(self._run)
 
     def _run(self) -> None:
         try:
@@ -102,7 +132,7 @@ class Call(Generic[T]):
         elif self._late is not None:
             self._late(self._result)  # type: ignore[arg-type]
         elif self._undo is not None:
-            _submit(self._take_back)
+            _pool.submit(self._take_back)
 
     def _take_back(self) -> None:
         assert self._undo is not None

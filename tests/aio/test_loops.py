@@ -3,7 +3,10 @@
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 import threading
+import time
 import weakref
 from typing import Any
 
@@ -132,6 +135,28 @@ def test_a_loop_closed_with_sends_in_flight_leaves_nothing_stuck(
     assert closed.wait(15)
     assert "an event loop was closed while 1 of its connections were open" in caplog.text
     assert len(connection._core.sessions) == 0
+
+
+_SILENT = """
+import asyncio, os, signal, socket, threading, time
+from jmsbridge import aio
+
+async def main():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        await aio.connect(f"rabbitmq://127.0.0.1:{silent.getsockname()[1]}")
+
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    print(time.time(), flush=True)
+"""
+
+
+def test_python_ends_at_once_although_a_connect_that_was_interrupted_goes_on() -> None:
+    ended = subprocess.run([sys.executable, "-c", _SILENT], capture_output=True, text=True, timeout=60, check=False)
+    assert time.time() - float(ended.stdout) < 5.0
+    assert "event loop was closed" not in ended.stderr
 
 
 @pytest.mark.parametrize("used", [False, True])
