@@ -188,7 +188,8 @@ class Connection(AsyncClosing, Strict):
 
 
 def _post(port: Port, tasks: Tasks, call: Callable[[Any], Any], error: JMSException) -> None:
-    port.post(lambda: tasks.start(port, _tell(call, error)))
+    if not port.post(lambda: tasks.start(port, _tell(call, error))):
+        log.error("the event loop is closed, and its exception listener does not get: %s", error)
 
 
 async def _tell(call: Callable[[Any], Any], error: JMSException) -> None:

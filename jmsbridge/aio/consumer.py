@@ -1,7 +1,6 @@
 """Receiving messages in tasks (Jakarta Messaging 3.1 chapter 8)."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeAlias
@@ -41,7 +40,7 @@ class MessageConsumer(AsyncClosing, Strict):
         self._receiver = sync._receiver
         self._listener = None
         self._turn = 0
-        self._acknowledged: deque[Message] = deque()  # received by a cancelled call that had acknowledged them
+        self._acknowledged = scope.keep()
 
     @property
     def message_selector(self) -> str | None:
@@ -163,6 +162,7 @@ class MessageConsumer(AsyncClosing, Strict):
         if not scope.delivering.is_current():
             await scope.delivering.wait_quiet(self._receiver)
         await scope.line.whole(self._sync.close, to_the_end=True)
+        scope.report_kept(self._acknowledged)
 
     def __repr__(self) -> str:
         return f"<aio.{type(self).__name__} of session {self._scope.core.name}>"

@@ -164,6 +164,16 @@ class Line:
 
     def _owe(self, error: BaseException) -> None:
         self._owed = error
+        if self.port.is_closed():
+            self.report_owed()
+
+    def report_owed(self) -> None:
+        """The session is closed: no call raises the error of one whose task was cancelled, so the listener gets it."""
+        owed, self._owed = self._owed, None
+        if isinstance(owed, JMSException):
+            self.core.connection.report(owed)
+        elif owed is not None:
+            log.error("a call that was cancelled failed afterwards", exc_info=owed)
 
     async def wait_still(self) -> None:
         """Wait until no call runs in the pool."""

@@ -1,6 +1,8 @@
 """What a session shares with what it creates."""
 
 import asyncio
+import logging
+from collections import deque
 from typing import Any
 
 from jmsbridge import consumer as threaded
@@ -11,8 +13,11 @@ from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.session import SessionCore
 from jmsbridge.errors import IllegalStateException
+from jmsbridge.message import Message
 
 __all__ = ["Scope"]
+
+log = logging.getLogger("jmsbridge.aio")
 
 
 class Scope:
@@ -33,7 +38,26 @@ class Scope:
         self.confirms = core.connection.options.block_on_acknowledge
         """Whether acknowledgements wait for the broker."""
         self.confirms_receives = self.confirms and not (policy.deferred or policy.transacted)
+        self._kept: list[deque[Message]] = []
         core.acknowledger = self.acknowledge
+
+    def keep(self) -> deque[Message]:
+        """For a new consumer: the messages that a cancelled receive had acknowledged, which the next ones get."""
+        kept: deque[Message] = deque()
+        if self.confirms_receives:
+            self._kept.append(kept)
+        return kept
+
+    def report_kept(self, *kept: deque[Message]) -> None:
+        """These consumers, by default all, are closed: nobody gets what a cancelled receive had acknowledged."""
+        for each in kept or self._kept:
+            while each:
+                log.error(
+                    "message %s was acknowledged, and no task has got it: its receive was cancelled, and the consumer "
+                    "was closed before the next one",
+                    each.popleft().jms_message_id,
+                )
+        self._kept = [each for each in self._kept if kept and each is not kept[0]]
 
     def check(self) -> None:
         """IllegalState after the close and in another loop; raises the error of a call whose task was cancelled."""

@@ -231,7 +231,7 @@ class Session(AsyncClosing, Creating, SessionModes, Strict):
     async def unsubscribe(self, name: str) -> None:
         """Delete a durable subscription; InvalidDestination if it does not exist, IllegalState while it is in use."""
         self._scope.check()
-        await self._line.whole(lambda: self._sync.unsubscribe(name))
+        await self._line.whole(lambda: self._sync.unsubscribe(name), owes=True)
 
     # ---- end
 
@@ -261,6 +261,8 @@ class Session(AsyncClosing, Creating, SessionModes, Strict):
         await self._delivering.wait_ended()
         await self._line.wait_empty(self._core.connection.options.close_timeout)
         await self._line.wait_still()
+        self._line.report_owed()
+        self._scope.report_kept()
 
     def _end(self) -> None:
         self._line.end()

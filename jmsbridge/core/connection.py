@@ -22,6 +22,7 @@ from jmsbridge.core.runtime.closing import CloseState, State
 from jmsbridge.core.runtime.executor import ON_THREADS, Executors, SerialExecutor
 from jmsbridge.core.runtime.interrupts import wait_whole
 from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.core.session import SessionCore, SessionSettings
 from jmsbridge.core.translate import raise_first, translate, translated
 from jmsbridge.destinations import TemporaryQueue, TemporaryTopic
@@ -52,6 +53,7 @@ class ConnectionCore:
         self.client_id = target.endpoints[0].client_id
         self._configured_id = self.client_id is not None
         self._reports: deque[JMSException] = deque()
+        self._told = WaitSet()
         self._exceptions = SerialExecutor(f"jmsbridge-{self.name}-exceptions", self._tell_all)
         self._claim: tuple[str, ...] | None = None
         self._topics: dict[str, Address] = {}  # of durable subscriptions, by name
@@ -313,10 +315,11 @@ class ConnectionCore:
 
     def _tell_all(self) -> None:
         while self._reports:
-            self._tell(self._reports.popleft())
+            listener, error = self.exception_listener, self._reports.popleft()
+            self._told.notify()
+            self._tell(listener, error)
 
-    def _tell(self, error: JMSException) -> None:
-        listener = self.exception_listener
+    def _tell(self, listener: Callable[[Any], None] | None, error: JMSException) -> None:
         if listener is None:
             log.error("no exception listener is set for: %s", error)
             return
@@ -347,6 +350,8 @@ class ConnectionCore:
             except BaseException as error:  # close the rest nevertheless
                 errors.append(error)
         self._release_client_id()
+        if wait:  # for the listener to hear of what failed at the end, not for its return
+            self._told.wait_for(lambda: not self._reports, max(0.0, deadline - self.clock.monotonic()))
         self.exception_listener = None
         self._exceptions.close()
         self.life.end_close()

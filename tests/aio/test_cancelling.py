@@ -10,7 +10,7 @@ import jmsbridge
 from jmsbridge import Queue, aio
 from jmsbridge.aio.pool import Call
 from jmsbridge.core import connection as core
-from jmsbridge.testing.scripted import ScriptedBackend
+from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from tests.aio.support import ANSWERED, cancelled_at, eventually, looped, opened, receive_texts, soon
 
 QUEUE = Queue("orders")
@@ -118,6 +118,56 @@ async def test_a_cancelled_commit_goes_on_and_the_next_call_says_its_error(backe
         await session.commit()
     await session.commit()
     await connection.close()
+
+
+@pytest.mark.parametrize("closed", ["session", "connection"])
+@looped
+async def test_if_the_next_call_is_close_the_exception_listener_gets_the_error(
+    backend: ScriptedBackend, closed: str
+) -> None:
+    heard: list[jmsbridge.JMSException] = []
+    connection = await opened("scripted:")
+    connection.exception_listener = heard.append
+    session = await connection.create_session(transacted=True)
+    await (await session.create_producer(QUEUE)).send("x")
+    backend.hold("commit")
+    committing = asyncio.create_task(session.commit())
+    await eventually(lambda: backend.script.held("commit"))
+    committing.cancel()
+    await asyncio.wait({committing})
+    closing = asyncio.create_task(session.close() if closed == "session" else connection.close())
+    await soon()
+    backend.script.release("commit", error=jmsbridge.spi.TransactionRolledBack("no"))
+    backend.script.answer_inline("commit")
+    await closing
+    await eventually(lambda: heard)
+    assert [type(error) for error in heard] == [jmsbridge.TransactionRolledBackException]
+    await connection.close()
+
+
+@pytest.mark.parametrize("closed", ["consumer", "session"])
+@looped
+async def test_an_acknowledged_message_that_no_receive_returned_is_logged_at_close(
+    backend: ScriptedBackend, caplog: pytest.LogCaptureFixture, closed: str
+) -> None:
+    """With ``block_on_acknowledge`` the broker has deleted it."""
+    connection = await opened("scripted:", block_on_acknowledge=True)
+    session = await connection.create_session()
+    consumer = await session.create_consumer(QUEUE)
+    backend.hold("settle")
+    receiving = asyncio.create_task(consumer.receive())
+    await eventually(lambda: backend.subscription.credit)
+    backend.subscription.deliver(text_envelope(QUEUE.address, "x", message_id="ID:x"))
+    await eventually(lambda: backend.script.held("settle"))
+    receiving.cancel()
+    await asyncio.wait({receiving})
+    backend.script.answer_inline("settle")
+    backend.script.release("settle")
+    await session._line.wait_still()
+    await (consumer.close() if closed == "consumer" else session.close())
+    assert "message ID:x was acknowledged, and no task has got it" in caplog.text
+    await connection.close()
+    assert caplog.text.count("ID:x") == 1
 
 
 @looped
