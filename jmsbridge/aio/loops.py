@@ -109,6 +109,8 @@ class Port:
                 len(left),
             )
         for connection in left:
+            for session in connection.sessions:
+                session.incoming.listening.leave()  # a listener that was waiting never returns
             start_whole(Work(connection.close))
 
 

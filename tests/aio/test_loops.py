@@ -16,7 +16,7 @@ import jmsbridge
 from jmsbridge import Queue, aio
 from jmsbridge.aio.pool import MOST_THREADS
 from jmsbridge.errors import IllegalStateException
-from jmsbridge.testing.scripted import ScriptedBackend
+from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite import support
 from tests.aio.support import eventually, looped, opened, receive_texts, soon
 
@@ -157,6 +157,34 @@ def test_python_ends_at_once_although_a_connect_that_was_interrupted_goes_on() -
     ended = subprocess.run([sys.executable, "-c", _SILENT], capture_output=True, text=True, timeout=60, check=False)
     assert time.time() - float(ended.stdout) < 5.0
     assert "event loop was closed" not in ended.stderr
+
+
+def test_a_loop_closed_while_a_listener_waits_closes_the_connection(backend: ScriptedBackend) -> None:
+    async def begin() -> aio.Connection:
+        connection = await opened("scripted:")
+        listening, sending = await connection.create_session(), await connection.create_session()
+        started = asyncio.Event()
+
+        async def wait(_: jmsbridge.Message) -> None:
+            started.set()
+            await asyncio.Event().wait()
+
+        (await listening.create_consumer(QUEUE)).message_listener = wait
+        backend.subscription.deliver(text_envelope(QUEUE.address, "x"))
+        await started.wait()
+        backend.hold("send")
+        kept.append(asyncio.ensure_future((await sending.create_producer(QUEUE)).send("y")))
+        await soon()
+        return connection
+
+    kept: list[Any] = []
+    loop = asyncio.new_event_loop()
+    connection = loop.run_until_complete(begin())
+    kept.extend(asyncio.all_tasks(loop))
+    loop.close()
+    backend.script.answer_inline("send")
+    backend.script.release("send")
+    support.eventually(lambda: connection._core.life.state.name == "CLOSED", 15)
 
 
 @pytest.mark.parametrize("used", [False, True])
