@@ -39,7 +39,10 @@ def context_of(properties: Mapping[str, Any]) -> Context:
 
 
 def with_context(properties: dict[str, Any]) -> dict[str, Any]:
-    """A copy of the properties with the current context."""
-    carrying = dict(properties)
-    propagate.inject(carrying, setter=_properties)
-    return carrying
+    """A copy of the properties with the current context, and nothing of the one with which the message came."""
+    current: dict[str, Any] = {}
+    propagate.inject(current, setter=_properties)
+    if not current:  # there is none: it goes on with the one with which it came
+        return dict(properties)
+    fields = {name.replace("-", _DASH) for name in propagate.get_global_textmap().fields}
+    return {name: value for name, value in properties.items() if name not in fields} | current

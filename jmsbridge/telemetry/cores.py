@@ -33,6 +33,7 @@ class TracedConnectionCore(ConnectionCore):
     def __init__(self, target: Target, backend: Backend) -> None:
         self.telemetry = Telemetry(target.endpoints[0], self._unsettled, self._unconfirmed)
         super().__init__(target, backend)
+        self.telemetry.watch()
 
     def new_session(self, settings: SessionSettings, executors: Executors = ON_THREADS) -> SessionCore:
         """See ``ConnectionCore``."""

@@ -25,7 +25,7 @@ _NAME = "jmsbridge"
 _SYSTEM = "jms"
 
 
-_watched: "weakref.WeakSet[Telemetry]" = weakref.WeakSet()
+_watched: "weakref.WeakValueDictionary[int, Telemetry]" = weakref.WeakValueDictionary()
 
 
 class _Instruments:
@@ -64,7 +64,7 @@ def _unconfirmed(_: CallbackOptions) -> Iterable[Observation]:
 def _observed(look: "Callable[[Telemetry], int]") -> Iterable[Observation]:
     """One observation for each broker, over all connections to it."""
     sums: dict[tuple[tuple[str, str | int | bool], ...], int] = {}
-    for one in tuple(_watched):
+    for one in filter(None, (kept() for kept in _watched.valuerefs())):  # in one step, as others come and go
         key = tuple(one.common.items())
         sums[key] = sums.get(key, 0) + look(one)
     return [Observation(value, dict(key)) for key, value in sums.items()]
@@ -83,7 +83,10 @@ class Telemetry:
             if endpoint.port:
                 self.common["server.port"] = endpoint.port
         self._meters = _instruments()
-        _watched.add(self)
+
+    def watch(self) -> None:
+        """The connection is there: the gauges look at it from now on."""
+        _watched[id(self)] = self
 
     # ---- spans
 

@@ -19,6 +19,7 @@ import jmsbridge
 import jmsbridge_embedded
 from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Connection, Message, Queue, TextMessage, aio
 from jmsbridge.app import App
+from jmsbridge.core.connection import ConnectionCore
 from jmsbridge.telemetry.carrying import context_of, with_context
 
 _names = itertools.count(1)
@@ -280,6 +281,31 @@ def test_the_context_is_written_as_java_s_agent_writes_it() -> None:
     assert trace.get_current_span(context_of({})).get_span_context().is_valid is False
     with trace.use_span(trace.get_current_span(context)):
         assert with_context({"a": 1}) == {"a": 1, "traceparent": PARENT}
+
+
+def test_a_forwarded_message_has_nothing_of_the_context_with_which_it_came() -> None:
+    came = {"a": 1, "traceparent": PARENT.replace(TRACE, "f" * 32), "tracestate": "vendor=old", "baggage": "user=alice"}
+    with trace.use_span(trace.get_current_span(context_of({"traceparent": PARENT}))):
+        assert with_context(came) == {"a": 1, "traceparent": PARENT}
+    with trace.use_span(trace.INVALID_SPAN):
+        assert with_context(came) == came
+
+
+def test_gauges_have_values_while_another_connection_is_made(
+    providers: tuple[InMemorySpanExporter, InMemoryMetricReader],
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    make = ConnectionCore.__init__
+
+    def look(*given: Any) -> None:
+        total(providers[1], "jmsbridge.unsettled.messages")
+        make(*given)
+
+    monkeypatch.setattr(ConnectionCore, "__init__", look)
+    jmsbridge.connect(url, telemetry=True).close()
+    assert "Callback failed" not in caplog.text
 
 
 def test_without_the_option_nothing_is_loaded(url: str, spans: InMemorySpanExporter) -> None:

@@ -3,13 +3,17 @@
 import logging
 import os
 import sys
+import threading
 import traceback
 from datetime import UTC, datetime
 from typing import Any
 
 from jmsbridge.cli.printing import json_text
+from jmsbridge.core.runtime.interrupts import calling_thread
 
 __all__ = ["JsonLines", "log_early", "log_to_stderr"]
+
+_MAIN = threading.main_thread()
 
 
 class JsonLines(logging.Formatter):
@@ -21,7 +25,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "thread": record.threadName,
+            "thread": _MAIN.name if calling_thread() == _MAIN.ident else record.threadName,
             "process": os.getpid(),
             "message": record.getMessage(),
         }

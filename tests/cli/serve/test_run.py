@@ -135,6 +135,7 @@ def test_processes_share_the_work_and_end_in_order(tmp_path: Path, runs: list[Ru
     assert health(port, "/nowhere")[0] == 404
     assert run.end() == 0
     assert all(json.loads(line)["level"] in ("INFO", "WARNING") for line in run.lines)
+    assert not [line for line in run.lines if json.loads(line)["thread"].startswith("Dummy")]
     assert sum("all listeners have ended" in line for line in run.lines) == 2
 
 
