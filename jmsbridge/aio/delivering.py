@@ -148,18 +148,20 @@ class Delivering:
     async def _call(self, delivery: Delivery, listener: Callable[[Any], Any], message: Any) -> None:
         listening = self._line.core.incoming.listening
         run = _Run(self)
-        token = _run.set(run)
+        _run.set(run)
         self._quiet.clear()
         error: BaseException | None = None
         try:
             result = listener(message)
             if inspect.isawaitable(result):
                 await result
+        except GeneratorExit:  # the loop is closed, and this task garbage
+            raise
         except BaseException as raised:  # user code; even SystemExit must not end the loop
             error = raised
         finally:
             run.lasts = False
-            _run.reset(token)
+            _run.set(None)  # not ``reset``, which the end of a closed loop's task may not call
             self._quiet.set()
         if self._is_confirmed():
             await self._line.whole(lambda: listening.end(delivery, error), to_the_end=True)
