@@ -94,6 +94,7 @@ class Line:
     def __init__(self, port: Port) -> None:
         self.port = port
         self.core: SessionCore  # set when the session is open
+        self._completions: LoopExecutor
         self._queue: deque[Queued] = deque()
         self._again: deque[Queued] = deque()  # sends that did not reach the broker, before all others
         self._running: _Whole[Any] | None = None
@@ -336,7 +337,8 @@ class Line:
             if not self.port.loop.is_closed():
                 self.pump()
 
-        return LoopExecutor(self.port, name, work)
+        self._completions = LoopExecutor(self.port, name, work)
+        return self._completions
 
     def expect_answer(self) -> None:
         """A send awaits its answer: at the latest a quarter after ``send_timeout`` it gives up."""
@@ -346,6 +348,8 @@ class Line:
             self._auditor = self.port.loop.call_later(self._timeout / 4, self._audit)
 
     def _audit(self) -> None:
+        self.port.catch_up()
+        self._completions.catch_up()
         ledger = self.core.outgoing.ledger
         now = time.monotonic()
         overdue = 0

@@ -91,6 +91,11 @@ class Port:
             if items and self._woken < self._pass:  # one of them raised
                 self.loop.call_soon(self._run)
 
+    def catch_up(self) -> None:
+        """Called in the loop now and then: do what is due if an interrupt has swallowed the pass that was coming."""
+        if self._items:
+            self._run()
+
     # ---- the end of the loop
 
     def watch(self, connection: ConnectionCore) -> None:
@@ -141,6 +146,10 @@ class LoopExecutor:
         else:
             self._stand_in.wake()
 
+    def catch_up(self) -> None:
+        """As ``Port.catch_up``."""
+        self._run()
+
     def _run(self) -> None:
         self._pass += 1
         if not self._closed:
@@ -175,6 +184,10 @@ class _Gate:
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
 
+    def _look_again(self) -> None:
+        self._port.catch_up()
+        self._wake()
+
     def arm(self) -> None:
         """From now on a release counts; check the state after this."""
         self._released = False
@@ -182,7 +195,7 @@ class _Gate:
 
     async def wait_released(self, timeout: float) -> None:
         assert self._future is not None
-        timer = self._port.loop.call_later(timeout, self._wake)
+        timer = self._port.loop.call_later(timeout, self._look_again)
         try:
             await self._future
         finally:

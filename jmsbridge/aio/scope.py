@@ -69,7 +69,7 @@ class Scope:
         self.line.check()
         consumer._check()
         self.core.begin()
-        if self.receiving is not None:
+        if self.receiving is not None and not self.receiving.done():  # an interrupt may have ended that task
             raise IllegalStateException("another task is receiving on this session; give it a session of its own")
         self.receiving = asyncio.current_task()
 

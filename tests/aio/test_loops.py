@@ -167,7 +167,7 @@ def test_a_loop_closed_while_a_listener_waits_closes_the_connection(backend: Scr
 
         async def wait(_: jmsbridge.Message) -> None:
             started.set()
-            await asyncio.Event().wait()
+            await asyncio.get_running_loop().create_future()
 
         (await listening.create_consumer(QUEUE)).message_listener = wait
         backend.subscription.deliver(text_envelope(QUEUE.address, "x"))
@@ -235,6 +235,33 @@ async def test_a_busy_consumer_or_sender_lets_other_tasks_run(target: str) -> No
         assert turns - before >= 10
         counting.cancel()
         await session.commit()
+
+
+@looped
+async def test_a_wake_up_that_an_interrupt_has_swallowed_is_late_but_not_lost(backend: ScriptedBackend) -> None:
+    connection = await opened("scripted:", send_timeout=4.0)
+    session = await connection.create_session()
+    producer = await session.create_producer(QUEUE)
+    backend.hold("send")
+    sending = asyncio.create_task(producer.send("x"))
+    await eventually(lambda: backend.script.held("send"))
+    port = connection._port
+    port._woken = port._pass  # as if it were coming
+    backend.script.answer_inline("send")
+    backend.script.release("send")
+    await sending
+    await connection.close()
+
+
+@looped
+async def test_a_receive_that_an_interrupt_has_ended_does_not_hinder_the_next(target: str) -> None:
+    async with await opened(target) as connection, connection.create_session() as session:
+        await (await session.create_producer(QUEUE)).send("x")
+        consumer = await session.create_consumer(QUEUE)
+        ended = asyncio.create_task(asyncio.sleep(0))
+        await ended
+        session._scope.receiving = ended  # as if it had not come to its end
+        assert await receive_texts(consumer, 1) == ["x"]
 
 
 def test_a_loop_is_not_kept_by_its_connections(target: str) -> None:
