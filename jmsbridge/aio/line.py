@@ -104,6 +104,7 @@ class Line:
         self._empty.set()
         self._closed = False
         self._channel: Channel | None = None  # over which the last send went
+        self._lost: Channel | None = None  # over which a send was lost: the next one goes over another
         self._owed: BaseException | None = None
         self._progress = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -142,6 +143,7 @@ class Line:
     def add_again(self, call: Queued) -> None:
         """The link was lost before the send reached the broker: it comes first, after those that came again before."""
         self._again.append(call)
+        self._lost = self._channel
         self._empty.clear()
         self._block()
 
@@ -253,7 +255,7 @@ class Line:
         if self._running is not None or self._watching:
             return
         outgoing = self.core.outgoing
-        if outgoing.channel.now is None:
+        if outgoing.channel.now in (None, self._lost):
             self._watch(wait_changed(self.port, outgoing.channel.changed, self._has_channel))
         elif outgoing.throttle.is_active:
             self._watch(wait_changed(self.port, outgoing.throttle.changed, lambda: not outgoing.throttle.is_active))
@@ -268,7 +270,7 @@ class Line:
         """Whether there is a channel, no pause, and no send over an earlier channel that may come again, and first."""
         outgoing = self.core.outgoing
         channel = outgoing.channel.now
-        if channel is None or outgoing.throttle.is_active:
+        if channel is None or channel is self._lost or outgoing.throttle.is_active:
             return False
         if channel is not self._channel:
             if not outgoing.ledger.is_idle:
@@ -278,7 +280,7 @@ class Line:
 
     def _has_channel(self) -> bool:
         channel = self.core.outgoing.channel
-        return channel.now is not None or channel.down is not None
+        return channel.now not in (None, self._lost) or channel.down is not None
 
     def _watch(self, waiting: Any) -> None:
         task = self.port.loop.create_task(waiting)
@@ -311,7 +313,7 @@ class Line:
 
     def _refusal(self) -> JMSException:
         outgoing = self.core.outgoing
-        if outgoing.channel.now is None:
+        if outgoing.channel.now in (None, self._lost):
             return outgoing.channel.refusal()
         if outgoing.throttle.is_active:
             return outgoing.throttle.refusal(self._timeout)

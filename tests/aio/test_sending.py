@@ -213,6 +213,25 @@ async def test_what_comes_again_goes_before_later_sends(
 
 
 @looped
+async def test_what_comes_again_does_not_go_over_the_lost_channel(backend: ScriptedBackend) -> None:
+    """Its sends fail one after the other before the loss itself is told: the first must not end up behind them."""
+    connection = await opened("scripted:")
+    producer = await (await connection.create_session()).create_producer(QUEUE)
+    backend.hold("send")
+    sends = [asyncio.create_task(producer.send(str(number))) for number in range(3)]
+    await eventually(lambda: len(backend.script.held("send")) == 3)
+    for question in backend.script.held("send"):
+        question.fail(spi.LinkLost("not written"))
+        await soon()
+    assert backend.script.count("send") == 3
+    backend.script.answer_inline("send")
+    backend.link.cut()
+    await asyncio.gather(*sends)
+    assert [envelope.body for envelope in backend.accepted] == ["0", "1", "2"]
+    await connection.close()
+
+
+@looped
 async def test_sends_wait_for_the_next_link(backend: ScriptedBackend) -> None:
     """Those that never reached the broker go out on the next link, in order; the one in doubt says so."""
     connection = await opened("scripted:")
