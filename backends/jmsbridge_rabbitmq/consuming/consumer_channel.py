@@ -19,6 +19,7 @@ __all__ = ["MOST", "ConsumerChannel"]
 MOST = 65_535
 """The largest window (prefetch count)."""
 _DEADLINE = 20.0  # seconds for a consumer to start
+_PATIENCE = 20  # round trips
 _REQUEUE_DELAY = 0.02  # seconds for which requeues are collected, to write them in order
 
 
@@ -205,20 +206,35 @@ class ConsumerChannel:
         else:
             self.requeue(content)
 
-    def wait_quiescent(self, done: Callable[[], None]) -> None:
-        """Wait until all messages that the queue has pushed have arrived; it may push in several steps."""
+    def wait_quiescent(self, done: Callable[[], None], patience: int = _PATIENCE) -> None:
+        """Wait until all messages that the queue has pushed have arrived.
+
+        It pushes 200, then more when the channel has written those. What it has and does not push may be for another
+        consumer, so after ``patience`` round trips without a message this ends nevertheless.
+        """
         before = self._count
-        self.round_trip(lambda: done() if self._count == before or self.is_full else self.wait_quiescent(done))
+
+        def answered(waiting: int) -> None:
+            has_come = self._count != before
+            if self.is_full or not (has_come or (waiting and patience)):
+                done()
+            else:
+                self.wait_quiescent(done, patience if has_come else patience - 1)
+
+        self._declare(answered)
 
     def round_trip(self, done: Callable[[], None]) -> None:
         """Do a round trip; the queue's earlier deliveries arrive before its answer."""
-        answered = self._if_open(done)
-        self._pair.consuming.expect()
-        self._channel.queue_declare(self._source.queue, passive=True, callback=answered)
+        self._declare(lambda _: done())
 
-    def _if_open(self, done: Callable[[], None]) -> Callable[[Any], None]:
-        """A callback that ignores answers after the channel was closed."""
-        return lambda _: done() if self.is_open else None
+    def _declare(self, answered: Callable[[int], None]) -> None:
+        """Ask how many messages the queue has not pushed; an answer after the channel was closed is ignored."""
+        self._pair.consuming.expect()
+        self._channel.queue_declare(
+            self._source.queue,
+            passive=True,
+            callback=lambda frame: answered(frame.method.message_count) if self.is_open else None,
+        )
 
     def get(self, done: Callable[[bool], None]) -> None:
         """Fetch one message with basic.get; then ``done`` is told whether there was one."""

@@ -9,7 +9,7 @@ import pytest
 from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, Box
 from jmsbridge_rabbitmq import RabbitOptions
-from jmsbridge_rabbitmq.consuming.consumer_channel import ConsumerChannel
+from jmsbridge_rabbitmq.consuming.consumer_channel import _PATIENCE, ConsumerChannel
 from jmsbridge_rabbitmq.consuming.sources import Source
 from jmsbridge_rabbitmq.consuming.subscription import LinkFacts, Subscription
 from jmsbridge_rabbitmq.protocol.frames import DELIVER, GET_OK, Content
@@ -95,11 +95,11 @@ class Wire:
 
     # -- what the test calls
 
-    def answer(self, expected: str) -> None:
-        """Answer the oldest request."""
+    def answer(self, expected: str, waiting: int = 0) -> None:
+        """Answer the oldest request; ``waiting`` messages are in the queue."""
         question, callback = self.questions.pop(0)
         assert question == expected
-        callback(SimpleNamespace(method=None))
+        callback(SimpleNamespace(method=SimpleNamespace(message_count=waiting)))
 
     def deliver(self, consumer: str, method: int = DELIVER) -> int:
         """A message arrives; its number."""
@@ -196,6 +196,32 @@ def test_waiting_for_quiescence_continues_while_messages_arrive(world: World) ->
         assert done == []
     world.wire.answer("fence")
     assert done == [3]
+
+
+def test_waiting_for_quiescence_continues_while_the_queue_has_messages_to_push(world: World) -> None:
+    world.flow.consume(100)
+    world.wire.answer("consume")
+    done: list[int] = []
+    world.flow.wait_quiescent(lambda: done.append(len(world.order)))
+    for _ in range(3):
+        world.wire.answer("fence", waiting=1)
+    world.wire.deliver(world.flow._tag or "")
+    world.wire.answer("fence")
+    assert done == []
+    world.wire.answer("fence")
+    assert done == [1]
+
+
+def test_waiting_for_quiescence_ends_though_messages_wait_for_another_consumer(world: World) -> None:
+    world.flow.consume(100)
+    world.wire.answer("consume")
+    done: list[str] = []
+    world.flow.wait_quiescent(lambda: done.append("calm"))
+    for _ in range(_PATIENCE):
+        world.wire.answer("fence", waiting=5)
+        assert done == []
+    world.wire.answer("fence", waiting=5)
+    assert done == ["calm"]
 
 
 def test_acknowledgements_wait_while_messages_are_fetched(world: World) -> None:
