@@ -21,6 +21,8 @@ from jmsbridge_amqp.transactions.coordinator import Coordinator
 
 __all__ = ["Acceptance", "Transaction"]
 
+_EACH = 0.01  # seconds more for each message of a transaction: a broker may write each to its disk when it commits
+
 
 class Acceptance(Protocol):
     """A received message that was accepted in the transaction."""
@@ -48,7 +50,7 @@ class _Unit:
         self.held: deque[Outgoing] = deque()
         """Sends that wait for the transaction to be declared."""
         self.accepted: list[Acceptance] = []
-        self.has_sent = False
+        self.sent = 0
         self._changed = changed
 
     def answered(self, error: BackendError | None) -> None:
@@ -86,6 +88,7 @@ class Transaction:
         self._commits = False
         self._discharging = False
         self._timer: Timer | None = None
+        self._left = 0  # how many sends had no outcome when the timer was set
         self._when_ended: list[Callable[[], None]] = []
 
     # -- work
@@ -95,7 +98,7 @@ class Transaction:
         unit = self._unit
         outgoing.unit = unit
         unit.open += 1
-        unit.has_sent = True
+        unit.sent += 1
         if unit.txn is None:
             unit.held.append(outgoing)
             self._declare()
@@ -175,13 +178,13 @@ class Transaction:
 
     def _end_unit(self, ticket: Ticket, *, commits: bool) -> None:
         unit = self._unit
-        if unit.failure is None and not unit.accepted and (not unit.has_sent or (unit.txn is None and not unit.open)):
-            self._unit.has_sent = False
+        if unit.failure is None and not unit.accepted and (not unit.sent or (unit.txn is None and not unit.open)):
+            self._unit.sent = 0
             ticket.succeed()
             self._tell_ended()
             return
         self.is_ending, self._ticket, self._commits = True, ticket, commits
-        self._timer = self._life.thread.call_later(DEADLINE, self._too_late)
+        self._wait_until_late(DEADLINE)
         if unit.txn is None and unit.failure is None:
             self._declare()
         self._look()
@@ -206,6 +209,7 @@ class Transaction:
             for each in unit.accepted:
                 each.accept_in(unit.txn)
         self._discharging = True
+        self._wait_until_late(DEADLINE + _EACH * (unit.sent + len(unit.accepted)))
         self._coordinator.discharge(unit.txn, fail=fail, discharged=self._ended)
         self._start_next()
 
@@ -215,9 +219,7 @@ class Transaction:
         self._declare()
 
     def _ended(self, refusal: Failure | None, lost: BackendError | None) -> None:
-        if self._timer is not None:
-            self._life.thread.cancel(self._timer)
-            self._timer = None
+        self._cancel_timer()
         if self._discharging:
             unit = self._ending
         else:
@@ -246,14 +248,27 @@ class Transaction:
             ticket.fail(_rolled_back(f"{self._life.broker} refused the commit ({refusal})", refusal))
         self._go_on()
 
+    def _wait_until_late(self, seconds: float) -> None:
+        self._cancel_timer()
+        self._left = self._unit.open
+        self._timer = self._life.thread.call_later(seconds, self._too_late)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._life.thread.cancel(self._timer)
+            self._timer = None
+
     def _too_late(self) -> None:
         self._timer = None
+        broker = self._life.broker
         if self._discharging:
-            text = f"ending a transaction: no answer from {self._life.broker} within {DEADLINE:.3g} s"
+            text = f"ending a transaction: no answer from {broker} in time"
             self._life.die(LinkLost(text, in_doubt=True))
+        elif self._unit.open < self._left:  # slowly, the outcomes come
+            self._wait_until_late(DEADLINE)
         else:
-            text = f"{self._life.broker} gave no credit for the transaction's messages within {DEADLINE:.3g} s"
-            self._timer = self._life.thread.call_later(DEADLINE, self._too_late)  # for the answer to the roll-back
+            text = f"{broker} gave no credit for the transaction's messages, or no outcome, within {DEADLINE:.3g} s"
+            self._wait_until_late(DEADLINE)  # for the answer to the roll-back
             self._refuse_held(TransactionRolledBack(text))
 
     def stop(self) -> None:
@@ -267,9 +282,7 @@ class Transaction:
         held, self._unit.held = self._unit.held, deque()
         for outgoing in held:
             outgoing.fail(early)
-        if self._timer is not None:
-            self._life.thread.cancel(self._timer)
-            self._timer = None
+        self._cancel_timer()
         ticket, self._ticket = self._ticket, None
         if ticket is not None and not self._discharging:
             ticket.fail(early)

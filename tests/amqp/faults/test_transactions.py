@@ -135,6 +135,37 @@ def test_a_discharge_that_is_never_answered_is_in_doubt(opened: Opened) -> None:
     assert doubt.in_doubt
 
 
+def test_a_commit_waits_as_long_as_outcomes_come(opened: Opened, impatient: float) -> None:
+    opened.script.outcome = lambda sent: "omit"
+    channel = opened.link.channel(True)
+    sent_async(channel, *"12345")
+    sent = opened.records.wait_sent(5)
+    answer = Answer()
+    channel.commit(answer)
+    for each in sent:
+        assert not answer.is_answered(0.6 * impatient)
+        each.answer(accept)
+    assert answer.outcome() is None
+    assert len(opened.records.accepted) == 5
+
+
+def test_the_discharge_of_many_messages_may_take_longer(
+    opened: Opened, impatient: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jmsbridge_amqp.transactions.transaction._EACH", impatient)
+    channel = opened.link.channel(True)
+    subscription, box = subscribe(channel, QUEUE, 5)
+    opened.peer.put("q", text("1"), text("2"), text("3"))
+    box.wait(3)
+    subscription.settle(box.tokens, Outcome.ACCEPTED)
+    sent_async(channel, "1")
+    opened.script.discharge = lambda txn, fail: "omit"
+    answer = Answer()
+    channel.commit(answer)
+    assert not answer.is_answered(3 * impatient)
+    assert isinstance(answer.outcome(), LinkLost)
+
+
 @pytest.mark.parametrize(
     "outcome", [Said("rejected", Condition("amqp:resource-limit-exceeded", "full")), Said("released"), Said("modified")]
 )
