@@ -19,7 +19,7 @@ from jmsbridge.spi import (
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.link_life import DEADLINE, Done, after_all
 from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
-from jmsbridge_amqp.connection.errors import Failure
+from jmsbridge_amqp.connection.errors import FULL, Failure, attach_error
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.facts import LinkFacts
 from jmsbridge_amqp.receiving.asking import asked_apart
@@ -67,7 +67,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
         def attached(failure: Failure | None) -> None:
             if failure is not None:
                 self.finish(_nobody)
-                done(None, NotSupported(f"{self._life.broker} has no transactions here ({failure})"))
+                done(None, self._no_transactions(failure))
                 return
             assert self._coordinator is not None
             assert self._senders is not None
@@ -75,6 +75,12 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
             done(None, None)
 
         self._coordinator.attach(attached)
+
+    def _no_transactions(self, failure: Failure) -> BackendError:
+        broker = self._life.broker
+        if failure.name == FULL:
+            return attach_error(failure, "opening a session with transactions", broker)
+        return NotSupported(f"{broker} has no transactions here ({failure})")
 
     def _begin(self) -> LinkGroup:
         """The session of the sends and the transaction.
@@ -205,6 +211,9 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
         self.lose(error)
 
     def _session_ended(self, failure: Failure) -> None:
+        if self._session is not None and self._session.is_refused:
+            self._session = None  # the next message tries again
+            return
         error = ChannelLost(f"{self._life.broker} ended a session ({failure})")
         error.__cause__ = failure
         self.lose(error)

@@ -42,7 +42,6 @@ class AmqpLink(GroupMember):
         self.session.add(self)
         self.driver.links[self.handle] = self._listener
         self.driver.controls[self.handle] = self._on_control
-        self.driver.expect()
         self.session.attach(self.proton)
 
     def detach(self, done: Callable[[], None], *, keep: bool) -> None:

@@ -88,6 +88,11 @@ class Driver:
 
     # -- beginning and end
 
+    @property
+    def most_sessions(self) -> int:
+        """How many sessions the connection may have."""
+        return int(min(self.transport.channel_max, self.transport.remote_channel_max)) + 1
+
     def begin(self, connection: Any, transport: Any) -> None:
         """Use this connection and transport of proton, neither of them bound or open yet."""
         self.connection, self.transport = connection, transport

@@ -20,6 +20,7 @@ from jmsbridge.transport.network.diagnosis import link_lost, not_connected
 
 __all__ = [
     "CLOSE_FIRST",
+    "FULL",
     "IN_USE",
     "UNAUTHORIZED",
     "Failure",
@@ -33,6 +34,9 @@ __all__ = [
 
 UNAUTHORIZED: Final = "amqp:unauthorized-access"
 """The condition of a failed login, and of missing rights."""
+
+FULL: Final = "amqp:resource-limit-exceeded"
+"""The condition when there is no room: at an address, or on a connection for another session."""
 
 _TLS_PORT: Final = 5671
 

@@ -10,17 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import Failure, failure_of
+from jmsbridge_amqp.connection.errors import FULL, Failure, failure_of
 
 __all__ = ["GroupMember", "LinkGroup"]
 
 
 class LinkGroup:
-    """``ended`` is called when the broker ends the session, after its links were told."""
+    """``ended`` is called when the broker ends the session, after its links were told.
+
+    If the connection already has as many sessions as the broker allows, this one ends at once in the same way, and
+    ``is_refused``.
+    """
 
     def __init__(self, driver: Driver, ended: Callable[[Failure], None]) -> None:
         self.driver = driver
         self.is_open = True
+        self.is_refused = len(driver.sessions) >= driver.most_sessions
         self._begun = False
         self._ended = ended
         self._when_ended: list[Callable[[], None]] = []
@@ -33,7 +38,10 @@ class LinkGroup:
         rest = driver.may_begin - time.monotonic()
         self._resting: list[Any] | None = None
         """Links that are attached once the session is begun."""
-        if rest > 0:
+        if self.is_refused:
+            self._resting = []
+            driver.life.thread.post(self._refuse)
+        elif rest > 0:
             self._resting = []
             driver.life.thread.call_later(rest, self._begin)
         else:
@@ -47,13 +55,23 @@ class LinkGroup:
         def begin() -> None:
             self.proton.open()
             for made in resting if self.is_open else ():
-                made.open()
+                self.attach(made)
 
         self.driver.batch(begin)
+
+    def _refuse(self) -> None:
+        if self.proton is None:
+            return
+        text = (
+            f"the broker allows {self.driver.most_sessions} sessions of AMQP on a connection, and this one has them: "
+            "each session that sends and each consumer needs one; close some, or use another connection"
+        )
+        self.driver.batch(lambda: self._over(Failure(FULL, text)))
 
     def attach(self, made: Any) -> None:
         """Attach proton's link, now or as soon as the session is begun."""
         if self._resting is None:
+            self.driver.expect()
             made.open()
         else:
             self._resting.append(made)
@@ -112,15 +130,18 @@ class LinkGroup:
             self._closed()
 
     def _closed(self) -> None:
-        session, failure = self.proton, failure_of(self.proton.remote_condition)
-        was_open, self.is_open = self.is_open, False
+        failure = failure_of(self.proton.remote_condition)
+        if self.is_open:
+            self.proton.close()
+        self.driver.may_begin = time.monotonic() + self.driver.rest
+        self._over(failure)
+
+    def _over(self, failure: Failure) -> None:
+        session, was_open, self.is_open = self.proton, self.is_open, False
         for link in list(self._links):
             link.session_ended(failure)
-        if was_open:
-            session.close()
         self.driver.controls.pop(self._key, None)
         self.driver.sessions.discard(self)
-        self.driver.may_begin = time.monotonic() + self.driver.rest
         gone, self._gone = self._gone, []
         for made in gone:
             made.free()

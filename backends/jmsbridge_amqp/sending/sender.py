@@ -3,7 +3,7 @@
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Hashable
-from typing import Any, Final
+from typing import Any
 
 import proton
 
@@ -11,15 +11,13 @@ from jmsbridge.spi import BackendError, ChannelLost, SendCancelled, SendRefused
 from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.amqp_link import AmqpLink
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import Failure, attach_error, failure_of, send_error
+from jmsbridge_amqp.connection.errors import FULL, Failure, attach_error, failure_of, send_error
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.connection.terminus import OUTCOMES, link_name, symbols
 from jmsbridge_amqp.nodes.nodes import Nodes
 from jmsbridge_amqp.sending.outgoing import Outgoing
 
 __all__ = ["Sender", "cancelled"]
-
-_FULL: Final = "amqp:resource-limit-exceeded"
 
 
 class Sender:
@@ -144,7 +142,7 @@ class Sender:
             error = self._refusal(outgoing, delivery, state)
             self._calls.settle(delivery)
             outgoing.fail(error)
-            if self._full is not None and isinstance(error.__cause__, Failure) and error.__cause__.name == _FULL:
+            if self._full is not None and isinstance(error.__cause__, Failure) and error.__cause__.name == FULL:
                 self._full(self)
         self._driver.outcomes += 1
         self._driver.owed = len(self._unanswered)

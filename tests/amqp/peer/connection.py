@@ -45,6 +45,8 @@ class PeerConnection:
         self.engine.collect(self._collector)
         if self.script.max_frame:
             self.transport.max_frame_size = self.script.max_frame
+        if self.script.channel_max:
+            self.transport.channel_max = self.script.channel_max
         self.transport.idle_timeout = self.script.idle_timeout
         self._bound = False
         self._answers = False

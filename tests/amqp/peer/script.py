@@ -57,6 +57,8 @@ class Script:
     enforces_idle: bool = False
     """Whether it does so: proton counts."""
     max_frame: int = 0
+    channel_max: int = 0
+    """The highest number of a session; 0 for any."""
     mechanisms: tuple[str, ...] = ("ANONYMOUS", "PLAIN")
     sasl_code: int = 0
     """1 is a wrong password, 2 to 4 are failures of the system."""
