@@ -151,7 +151,7 @@ class Driver:
 
     def _check_protocol(self) -> None:
         header = self.first[: len(_AMQP_091)]
-        if len(header) < len(_AMQP_091) or (header[:4] == b"AMQP" and header != _AMQP_091):
+        if header != _AMQP_091 and header[:4] == b"AMQP"[: len(header)]:
             return
         if header == _AMQP_091:
             hint = "it speaks AMQP 0-9-1; if it is RabbitMQ, write rabbitmq:// instead of amqp://"

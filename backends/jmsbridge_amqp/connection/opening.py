@@ -107,7 +107,6 @@ class _Opening:
     def __init__(self, driver: Driver, done: Callable[[Facts | None, BaseException | None], None]) -> None:
         self._driver = driver
         self._done = done
-        self._is_open = False
 
     def on_control(self, kind: str) -> None:
         connection = self._driver.connection
@@ -117,15 +116,14 @@ class _Opening:
                 return
             product, name = product_of(properties)
             offered = connection.remote_offered_capabilities or ()
-            self._is_open = True
             self._driver.beat()
             self._done(Facts(product=product, name=name, offered=frozenset(map(str, offered))), None)
         elif kind == "CONNECTION_REMOTE_CLOSE":
             failure = failure_of(connection.remote_condition)
             connection.close()
-            if self._is_open:
+            if self._driver.opening is None:
                 self._driver.life.die(failure)
-            else:
+            else:  # perhaps after the open: some brokers look at what it says only then
                 self._done(None, _redirection(failure) or failure)
 
 

@@ -95,7 +95,7 @@ def test_an_anonymous_login_sends_no_password(open_link: Open) -> None:
     [
         (frames.AMQP_0_9_1, "rabbitmq://"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "another protocol"),
-        (b"\x15\x03\x01\x00\x02\x02\x16\x00\x00", "amqps://"),
+        (b"\x15\x03\x03\x00\x02\x02\x0a", "amqps://"),
         (b"ERROR\nmessage:what?\n\n\0", "another protocol"),
         (b"\0" * 64, "another protocol"),
     ],

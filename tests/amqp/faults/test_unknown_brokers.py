@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from jmsbridge.spi import Address, AddressRefused, ConnectFailed, Native, NotSupported, SubscriptionRefused
+from jmsbridge.spi import (
+    AccessDenied,
+    Address,
+    AddressRefused,
+    ConnectFailed,
+    Native,
+    NotSupported,
+    SubscriptionRefused,
+)
 from jmsbridge.spi.envelope import Mode
 from jmsbridge.testing.suite.contract.support import envelope, send, subscribe
 from tests.amqp.faults.support import QUEUE, Opened
@@ -47,6 +55,18 @@ def test_a_question_that_is_not_answered_ends_the_opening(open_link: Open, start
     peer = start_peer(properties=UNKNOWN, attach=lambda link: ending)
     with pytest.raises(ConnectFailed):
         open_link(peer=peer, connect_timeout=0.5)
+
+
+def test_a_connection_refused_after_its_open_names_the_remedy(open_link: Open, start_peer: Any) -> None:
+    """Qpid Broker-J does so for an unknown virtual host."""
+
+    def refuse(link: object) -> Attached:
+        peer.connection.close(Condition("amqp:not-found", "no such host"))
+        return "ignore"
+
+    peer = start_peer(properties=UNKNOWN, attach=refuse)
+    with pytest.raises(AccessDenied, match="virtual_host"):
+        open_link(peer=peer)
 
 
 def test_client_ids_are_unique_where_the_broker_offers_it(open_unknown: Open) -> None:
