@@ -10,6 +10,7 @@ from typing import Final
 
 from jmsbridge_pulsar.connection.attachments import REQUESTS, Attachments, Controlled
 from jmsbridge_pulsar.connection.protocol import (
+    CLOSE_CONSUMER,
     FLOW,
     SUBSCRIBE,
     Frame,
@@ -36,7 +37,7 @@ class Upstream:
         self._write = write
         self._frames = Frames(_ANY)
         self._frames.wanted = {FLOW} | REQUESTS
-        self._ours: dict[int, Controlled] = {}
+        self._ours: dict[int, str] = {}  # their names, so that nothing of a consumer is kept after it has ended
         self._fresh: set[int] = set()  # subscribed, and not ready yet
         self._made: list[bytes] = []  # what ``take`` is about to write
         self._inserted: list[bytes] = []  # until the library's frame has ended
@@ -69,22 +70,30 @@ class Upstream:
             return
         self._attachments.asked(frame)
         data = frame.data
-        if frame.kind == SUBSCRIBE:
+        if frame.kind == CLOSE_CONSUMER:
+            number = number_of(contents(frame.command), 1)
+            self._ours.pop(number, None)
+            self._fresh.discard(number)
+        elif frame.kind == SUBSCRIBE:
             asked = parse_subscribe(frame.command)
             found = self._controlled.get(asked.name)
             if found is not None:
                 data = asked.encode(found.own, found.properties, found.start(asked.partition), durable=found.durable)
                 if asked.partition < 0 or not found.takes:  # the library divides the credit between partitions
-                    self._ours[asked.number] = found
+                    self._ours[asked.number] = asked.name
                     self._fresh.add(asked.number)
         self._made.append(data)
 
     def _flow(self, frame: Frame) -> None:
         number = number_of(contents(frame.command), 1)
-        ours = self._ours.get(number)
-        if ours is None:
+        name = self._ours.get(number)
+        if name is None:
             self._made.append(frame.data)
-        elif number in self._fresh:
+            return
+        ours = self._controlled.get(name)
+        if ours is None:  # it is being closed, or was refused
+            return
+        if number in self._fresh:
             self._fresh.discard(number)
             ours.ready(partial(self._grant, number))
         else:

@@ -66,7 +66,7 @@ class Flow:
         return self._taker
 
     def forget(self) -> None:
-        """The link is lost: the taker holds threads of the library."""
+        """It has ended: the taker holds threads of the library."""
         self._taker = None
 
     # -- Source

@@ -200,6 +200,7 @@ class Subscription:
         self._pump.close(closed, self._life.endpoint.close_timeout)
         self._error = self._error or closed
         self._life.wait_closing(self._close_taker, f"closing the consumer of {self.interest.address}")
+        self._flow.forget()
         self._forget(self)
 
     def _wait_copies(self, done: Done) -> None:

@@ -173,3 +173,48 @@ connection.close()
 """
     )
     assert output == "True\n"
+
+
+def test_closed_consumers_of_an_open_connection_leave_no_objects(server: Server, run: Run) -> None:
+    output = run(
+        COUNTING
+        + """
+connection = jmsbridge.connect(url)
+connection.start()
+session = connection.create_session()
+topic = jmsbridge.Topic("t")
+
+def consume():
+    for make in (lambda: session.create_consumer(Queue("q")), lambda: session.create_consumer(topic)):
+        with make() as consumer:
+            consumer.receive(timeout=0)
+
+def objects():
+    gc.collect()
+    return len(gc.get_objects())
+
+for number in range(40):
+    consume()
+    if number == 10:
+        held = objects()
+print(objects() - held < 300 or objects() - held)
+connection.close()
+"""
+    )
+    assert output == "True\n"
+
+
+def test_a_closed_consumer_keeps_nothing_of_its_connection(server: Server, run: Run) -> None:
+    """Neither a thread nor a socket of the library, though the application still refers to it."""
+    output = run(
+        COUNTING
+        + """
+connection = jmsbridge.connect(url)
+connection.start()
+consumer = connection.create_session().create_consumer(jmsbridge.Topic("t"))
+consumer.close()
+connection.close()
+print(count(before))
+"""
+    )
+    assert output == "True\n"
