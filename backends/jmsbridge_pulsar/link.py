@@ -11,6 +11,7 @@ from typing import Any
 
 from jmsbridge.spi import (
     Address,
+    AddressRefused,
     BackendError,
     ClientIdRefused,
     ConnectFailed,
@@ -299,10 +300,31 @@ class Link(PulsarAdmin, PulsarPositions):
             self._life.die(error)
 
     def _closed(self, attached: Attached) -> None:
-        """A broker closed a producer or a consumer: perhaps its topic was deleted, and then a queue is no queue now."""
+        """A broker closed a producer or a consumer, or it is open again.
+
+        Perhaps its topic was deleted, and then a queue is no queue now. What is open again may then be a partition of
+        nothing: the library goes on with the topics that it knows.
+        """
+        whole = whole_of(attached.topic)
+        if not attached.closed_at and whole == attached.topic:
+            return
         if attached.name is None:
-            for address in self._producers.closed(whole_of(attached.topic)):
+            for address in self._producers.closed(whole):
                 self._forget_queue(address)
+        elif not attached.closed_at:
+            self._check_partition(attached.topic, attached.name)
+
+    def _check_partition(self, topic: str, consumer: str) -> None:
+        """End a consumer that has this partition of a topic, if the topic was deleted."""
+        whole, broker = whole_of(topic), self._life.broker
+
+        def answered(result: Any, partitions: Any) -> None:
+            controlled = self._relay.controlled.get(consumer)
+            if controlled is not None and result == Result.Ok and topic not in list(partitions):
+                error = AddressRefused(f"consuming {whole}: its partitions were deleted ({broker}); consume it anew")
+                controlled.refused(error)
+
+        self._library.partitions(whole, answered)
 
     def _refused(self, attached: Attached, code: int, said: str) -> None:
         """A broker closed a producer or a consumer, and does not let it in again."""

@@ -10,7 +10,7 @@ import pytest
 import jmsbridge
 from integration.lab.admin.rest import Rest
 from integration.lab.broker import Broker
-from jmsbridge import Connection, Destination, Message, MessageConsumer, Session, TextMessage
+from jmsbridge import Connection, Destination, InvalidDestination, Message, MessageConsumer, Session, TextMessage
 from jmsbridge.testing.suite.support import Completions, eventually
 
 pytestmark = [
@@ -97,6 +97,31 @@ def test_what_is_confirmed_is_stored(connection: Connection, name: str) -> None:
     assert {event[0] for event in completions.events} == {"completed"}
     with session.create_consumer(queue) as consumer:  # while the sender is open, whose end could store more
         assert texts(received(consumer, len(sent))) == sent
+
+
+def test_a_queue_that_is_deleted_under_its_sender_is_made_again(
+    pulsar: Broker, connection: Connection, name: str
+) -> None:
+    """The library would go on with the partitions, which are then topics of their own that nobody consumes."""
+    session = connection.create_session()
+    queue = session.create_queue(name)
+    producer = session.create_producer(queue)
+    producer.send("before")
+    Rest(pulsar.url("http")).delete(f"/admin/v2/persistent/public/default/{name}/partitions?force=true")
+    for number in range(9):
+        producer.send(str(number))
+    with session.create_consumer(queue) as consumer:
+        assert texts(received(consumer)) == [str(number) for number in range(9)]
+
+
+def test_a_queue_that_is_deleted_under_its_consumer(pulsar: Broker, connection: Connection, name: str) -> None:
+    """It would wait for ever: the partitions that the library consumes again are not the queue's."""
+    session = connection.create_session()
+    consumer = session.create_consumer(session.create_queue(name))
+    assert consumer.receive(timeout=0.5) is None
+    Rest(pulsar.url("http")).delete(f"/admin/v2/persistent/public/default/{name}/partitions?force=true")
+    with pytest.raises(InvalidDestination, match="partition"):
+        consumer.receive(timeout=20)
 
 
 def test_a_queue_is_browsed_and_counted_as_a_whole(connection: Connection, name: str) -> None:

@@ -91,7 +91,7 @@ class Attached(msgspec.Struct):
 
 class Attachments:
     """For one link. ``refused`` gets what cannot be opened again, the broker's code and its words; ``closed`` gets what
-    a broker has closed, which the library will open again.
+    a broker has closed, which the library will open again, and gets it once more when it is open.
 
     ``words`` gets those with which it refuses to open something for the first time, which the library reports.
     """
@@ -152,8 +152,9 @@ class Attachments:
             self._words.correct(opened.topic, code)
             return finish(frame)
         opened.is_made = True
-        if not held:
+        if opened.closed_at and not held:
             opened.closed_at = 0.0
+            self._closed(opened)
         return frame.data + held
 
     def _fail_topic(self, topic: str, code: int, said: str) -> None:

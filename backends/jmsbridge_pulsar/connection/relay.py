@@ -50,7 +50,7 @@ class Relay:
     """``broken`` gets the error of the first connection that ends, or that cannot be made.
 
     ``refused`` gets a producer or consumer that a broker has closed and does not let in again, with its code and words;
-    ``closed`` gets each that a broker has closed.
+    ``closed`` gets each that a broker has closed, and once more when it is open again.
     """
 
     def __init__(

@@ -129,9 +129,10 @@ class _Producer:
         self._under_way: dict[int, list[Outgoing]] = {}
         self._number = 0
         self._closing: list[Done] = []
+        self._partitions: list[str] = []  # or the topic itself
         self._is_batched = False  # whether messages share entries
-        self._is_stale = False  # the queue may have no subscription any more
-        self._is_preparing = False  # it is being made again, and messages wait
+        self._is_stale = False  # the queue may have no subscription any more, or the topic other partitions
+        self._is_preparing = False  # that is being found out, and messages wait
 
     @property
     def is_idle(self) -> bool:
@@ -149,7 +150,8 @@ class _Producer:
         if result != Result.Ok:
             self._opened(result, None)
             return
-        self._is_batched = self._facts.options.batching and list(partitions) == [self.topic]
+        self._partitions = list(partitions)
+        self._is_batched = self._facts.options.batching and self._partitions == [self.topic]
         settings = _pulsar.ProducerConfiguration()
         settings.send_timeout_millis(0)  # an outcome is exact, or unknown because the link is lost
         settings.block_if_queue_full(False)
@@ -208,16 +210,29 @@ class _Producer:
 
         What is under way does not wait for that: it was sent before, as if its topic had been deleted with it.
         """
-        self._is_stale = not self.address.topic
+        self._is_stale = not self.address.topic or self._partitions != [self.topic]
 
     def _prepared_again(self, _: Any, error: BackendError | None) -> None:
+        if error is None:
+            self._facts.library.partitions(self.topic, self._compare)
+        else:
+            self._send_waiting(lambda outgoing: outgoing.fail(error))
+
+    def _compare(self, result: Any, partitions: Any) -> None:
+        """If the topic was made again with other partitions, the library would send to those that it knows."""
+        is_other = result == Result.Ok and list(partitions) != self._partitions
+        if is_other:
+            self._forget(self)
+        self._send_waiting(self._facts.producers.send if is_other else self.send)
+        self._facts.producers.flush()
+        if is_other:
+            self.close(lambda *_: None)
+
+    def _send_waiting(self, send: Callable[[Outgoing], None]) -> None:
         self._is_preparing = False
         waiting, self._waiting = self._waiting, deque()
         for outgoing in waiting:
-            if error is None:
-                self.send(outgoing)
-            else:
-                outgoing.fail(error)
+            send(outgoing)
         self.flush()
         self._look_closing()
 
