@@ -9,6 +9,8 @@ from jmsbridge.transport.network.link_life import LinkLife
 
 __all__ = ["Credit", "at_end"]
 
+_COUNTING = 0.02  # seconds in which the pump says what it has taken
+
 
 def at_end(partition: int) -> None:
     """For consumers whose subscription is never made anew at a certain message."""
@@ -50,10 +52,15 @@ class Credit:
         self._ask()
 
     def used(self, count: int) -> None:
-        """See ``Controlled``: those that it dropped are part of a chunk or an entry, or had come before. I/O thread."""
+        """See ``Controlled``: those that it dropped are part of a chunk or an entry, or had come before. I/O thread.
+
+        Those that it passed on must not be asked for again, and the pump has yet to say that it has taken them.
+        """
         with self._lock:
             self._used += count
-        self._ask()
+            is_ahead = self._used > self._taken
+        if is_ahead:
+            self._life.thread.call_later(_COUNTING, self._ask)
 
     def allow(self, count: int) -> None:
         """The facade wants that many more."""
@@ -66,7 +73,8 @@ class Credit:
         with self._lock:
             self._taken += taken
             self._wanted -= shown
-        if taken > shown:
+            is_dropped = taken > shown or self._used > self._taken
+        if is_dropped:
             self._ask()
 
     def forget(self) -> int:

@@ -1,0 +1,61 @@
+"""The credit of a consumer: never more than the facade wants (issue 17)."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from jmsbridge.transport.network.link_life import LinkLife
+from jmsbridge_pulsar.receiving.credit import Credit
+
+
+class Asked:
+    """What a consumer asks the broker for."""
+
+    def __init__(self) -> None:
+        self.counts: list[int] = []
+        self.later: list[Callable[[], None]] = []
+        thread: Any = SimpleNamespace(post=lambda task: task(), call_later=lambda _, task: self.later.append(task))
+        life = cast(LinkLife, SimpleNamespace(thread=thread))
+        self.credit = Credit(life, {}, {}, lambda _: None, durable=True)
+        self.credit.ready(self.counts.append)
+
+    def wait(self) -> None:
+        """Let the timers run."""
+        later, self.later = self.later, []
+        for task in later:
+            task()
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return Asked()
+
+
+def test_what_was_passed_on_is_not_asked_for_again(asked: Asked) -> None:
+    """The library says so before the pump has said what it took."""
+    asked.credit.allow(1)
+    asked.credit.used(1)
+    assert asked.counts == [1]
+    asked.credit.moved(1, 1)
+    asked.wait()
+    assert asked.counts == [1]
+    asked.credit.allow(1)
+    assert asked.counts == [1, 1]
+
+
+def test_what_the_library_dropped_is_asked_for_again(asked: Asked) -> None:
+    asked.credit.allow(2)
+    asked.credit.used(2)
+    asked.wait()
+    assert asked.counts == [2, 2]
+    asked.credit.used(1)
+    asked.credit.moved(0, 0)
+    assert asked.counts == [2, 2, 1]
+
+
+def test_what_was_taken_and_not_shown_is_asked_for_again(asked: Asked) -> None:
+    asked.credit.allow(2)
+    asked.credit.moved(2, 1)
+    assert asked.counts == [2, 1]
