@@ -11,7 +11,7 @@ import pytest
 from integration.lab.broker import Broker
 from integration.networked.conftest import name
 from integration.networked.connecting import connect
-from integration.pulsar.test_faults import path, raw_client, url_of
+from integration.pulsar.test_faults import Proxies, path, raw_client, url_of
 from jmsbridge import Connection, Message, MessageConsumer, Queue, Session, Topic
 from jmsbridge.testing.suite.support import Completions, eventually, receive_texts, send_texts, text_of
 
@@ -90,6 +90,45 @@ def test_a_shared_subscription_moves_with_several_consumers(pulsar: Broker, conn
     eventually(lambda: len({text for text, _ in received}) == 6 * ROUND, 30)
     unmarked = [text for text, is_redelivered in received if not is_redelivered]
     assert len(unmarked) == len(set(unmarked))
+
+
+@pytest.mark.parametrize("connections", [1, 2])
+def test_what_a_consumer_of_a_queue_still_has_comes_marked_to_another(
+    pulsar: Broker, connect: Connect, name: str, connections: int
+) -> None:
+    """The broker does not know any more who has which messages."""
+    queue, texts = Queue(name), [str(number) for number in range(10)]
+    first = connect(url_of(pulsar))
+    second = first if connections == 1 else connect(url_of(pulsar))
+    send_texts(first.create_session(), queue, *texts)
+    with first.create_session(Session.CLIENT_ACKNOWLEDGE).create_consumer(queue) as consumer:
+        assert receive_texts(consumer, 10) == texts
+        other, received = second.create_session().create_consumer(queue), None
+        for _ in range(10):  # the broker may send all of them to the first one again
+            pulsar.admin.put(f"{path(name)}/unload")
+            received = other.receive(timeout=2)
+            if received is not None:
+                break
+        assert received is not None
+        assert received.jms_redelivered
+        assert received.get_int_property("JMSXDeliveryCount") == 2
+
+
+def test_what_a_lost_connection_had_comes_marked_to_others(
+    pulsar: Broker, connect: Connect, name: str, fault_proxy: Proxies
+) -> None:
+    """The broker does not count it."""
+    queue = Queue(name)
+    proxy = fault_proxy(pulsar.url())
+    url = proxy.through(url_of(pulsar))
+    lost, other = connect(url, reconnect_attempts=0), connect(url)
+    send_texts(other.create_session(), queue, "one")
+    consumer = lost.create_session(Session.CLIENT_ACKNOWLEDGE).create_consumer(queue)
+    assert receive_texts(consumer, 1) == ["one"]
+    proxy.cut()
+    received = other.create_session().create_consumer(queue).receive(timeout=10)
+    assert received is not None
+    assert received.jms_redelivered
 
 
 def test_what_was_published_before_a_move_is_marked(pulsar: Broker, connect: Connect, name: str) -> None:

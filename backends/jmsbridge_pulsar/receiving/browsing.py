@@ -17,7 +17,7 @@ from jmsbridge_pulsar.administration.rest import Rest, check_persistent, topic_p
 from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
-from jmsbridge_pulsar.receiving.memory import Accepted, accepted_of
+from jmsbridge_pulsar.receiving.memory import Lately, known_of
 from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of, reader_settings
 from jmsbridge_pulsar.receiving.takers import ReaderTaker, Taker
 
@@ -33,7 +33,7 @@ class _Part(ReaderTaker):
     """On a topic, or one of its partitions; ends with the last message there was."""
 
     def __init__(
-        self, is_more: Callable[[Any], bool], reader: Any, settled: "_Settled", partition: int, accepted: Accepted
+        self, is_more: Callable[[Any], bool], reader: Any, settled: "_Settled", partition: int, accepted: Lately
     ) -> None:
         super().__init__(reader, lambda: None)
         self._is_more = is_more
@@ -104,7 +104,7 @@ def open_browser(facts: LinkFacts, address: Address, window: int) -> Taker:
     facts.life.wait(lambda done: facts.make_queue(address, done), f"browsing {address}")
     whole = facts.names.topic(address)
     topics = partitions_of(facts, address)
-    accepted = accepted_of(str(facts.life.endpoint), whole, facts.options.queue_subscription)
+    accepted = known_of(str(facts.life.endpoint), whole, facts.options.queue_subscription).accepted
     parts = []
 
     def is_more(reader: Any) -> bool:

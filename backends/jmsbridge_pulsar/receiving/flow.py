@@ -14,7 +14,7 @@ from jmsbridge_pulsar.messages.conventions import CONNECTION, FAULT
 from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.delayed import Delayed
 from jmsbridge_pulsar.receiving.delivery import Delivery, encrypted_in, envelope_of, key_of, read_text
-from jmsbridge_pulsar.receiving.memory import Accepted, Key
+from jmsbridge_pulsar.receiving.memory import Key, Known
 from jmsbridge_pulsar.receiving.resuming import Progress
 from jmsbridge_pulsar.receiving.takers import Taker
 
@@ -35,7 +35,7 @@ class Flow:
         self,
         facts: LinkFacts,
         interest: Interest,
-        accepted: Accepted | None,
+        known: Known | None,
         credit: Credit,
         open_taker: Callable[[], Taker],
         let_go: Callable[[], bool],
@@ -43,7 +43,8 @@ class Flow:
     ) -> None:
         self._facts = facts
         self._interest = interest
-        self._accepted = accepted
+        self._known = known
+        self._marks = None if interest.mode is Mode.BROWSE else known  # what a browser sees is nobody's
         self._open = open_taker
         self._let_go = let_go
         self._credit = credit
@@ -65,9 +66,21 @@ class Flow:
             self._quiet_at = time.monotonic() + (0.0 if self._browses else _FIRST)
         return self._taker
 
-    def forget(self) -> None:
-        """It has ended: the taker holds threads of the library."""
+    def settled(self, token: Delivery) -> bool:
+        """The consumer does not have it any more; whether it had."""
+        found = self.unsettled.pop(token.key, None)
+        if found is not None and self._marks is not None:
+            self._marks.let_go(found.key, found)
+        return found is not None
+
+    def forget(self, *, is_lost: bool) -> None:
+        """It has ended, ``is_lost`` with its link: the taker holds threads of the library."""
         self._taker = None
+        left = list(self.unsettled.items())
+        if is_lost and self._marks is not None:
+            self._marks.lose(left)
+        for _, token in left:
+            self.settled(token)
 
     # -- Source
 
@@ -109,7 +122,7 @@ class Flow:
     def release(self, arrivals: Sequence[Arrival]) -> None:
         """See ``Source``: they return when the taker is closed."""
         for arrival in arrivals:
-            self.unsettled.pop(arrival.token.key, None)
+            self.settled(arrival.token)
 
     def wake(self) -> None:
         """See ``Source``: a ``fetch`` never waits long."""
@@ -122,7 +135,7 @@ class Flow:
         is_repeated = self._progress is not None and self._progress.see(key)
         if key in self.unsettled:
             return None  # the broker moved the topic and delivers what is here once more
-        if self._accepted is not None and key in self._accepted:
+        if self._known is not None and key in self._known.accepted:
             taker.accept(message)
             return None
         facts, interest = self._facts, self._interest
@@ -136,9 +149,9 @@ class Flow:
         if self._browses and (is_expired(envelope) or envelope.delivery_time > now_ms()):
             return None
         count = message.redelivery_count() + 1 if self._counts else 1
-        count += is_repeated
-        delivery = Delivery(message, key, envelope, count)
-        self.unsettled[key] = delivery
+        delivery = self.unsettled[key] = Delivery(message, key, envelope, count)
+        if (self._marks is not None and self._marks.take(key, delivery)) or is_repeated:
+            delivery.count = count = count + 1
         arrival = Arrival(delivery, envelope, count > 1, count)
         if not self._counts and envelope.delivery_time > now_ms():
             self._delayed.add(arrival)

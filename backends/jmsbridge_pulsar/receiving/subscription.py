@@ -16,7 +16,7 @@ from jmsbridge_pulsar.receiving.definitions import check_definition, definition
 from jmsbridge_pulsar.receiving.delivery import Delivery
 from jmsbridge_pulsar.receiving.filtering import filter_properties
 from jmsbridge_pulsar.receiving.flow import Flow
-from jmsbridge_pulsar.receiving.memory import accepted_of
+from jmsbridge_pulsar.receiving.memory import known_of
 from jmsbridge_pulsar.receiving.opening import open_taker, subscription_name
 from jmsbridge_pulsar.receiving.resuming import Progress
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker, Taker
@@ -40,7 +40,7 @@ class Subscription:
         name = subscription_name(facts, interest)
         where = facts.names.topic(interest.address)
         whole = str(facts.life.endpoint), where, name
-        self._accepted = accepted_of(*whole) if name else None
+        self._known = known_of(*whole) if name else None
         is_durable = bool(name) and (not interest.address.topic or interest.durable)
         self._progress = Progress(whole) if name and not is_durable else None
         self._returns = not interest.address.topic or interest.shared  # the broker returns single messages
@@ -53,7 +53,7 @@ class Subscription:
             durable=is_durable,
             start=at_end if self._progress is None else self._progress.start,
         )
-        self._flow = Flow(facts, interest, self._accepted, self._credit, self._open, self._let_go, self._progress)
+        self._flow = Flow(facts, interest, self._known, self._credit, self._open, self._let_go, self._progress)
         self._dead_letters = SubscriptionDeadLetters(facts, interest, self._accept, self._give_back)
         self._error: BackendError | None = None
         self._closing = threading.Lock()
@@ -147,16 +147,16 @@ class Subscription:
             ticket.succeed()
 
     def _accept(self, token: Delivery) -> None:
-        if self._flow.unsettled.pop(token.key, None) is None:
+        if not self._flow.settled(token):
             return
-        if self._accepted is not None:
-            self._accepted.add(token.key)
+        if self._known is not None:
+            self._known.accepted.add(token.key)
         if self._taker is not None:
             self._taker.accept(token.message)
 
     def _give_back(self, token: Delivery) -> None:
         """Return a message; without a shared subscription it stays here until the consumer is closed."""
-        if self._returns and self._flow.unsettled.pop(token.key, None) is not None and self._taker is not None:
+        if self._returns and self._flow.settled(token) and self._taker is not None:
             self._taker.give_back(token.message)
 
     def _expire(self, token: Delivery) -> None:
@@ -200,7 +200,7 @@ class Subscription:
         self._pump.close(closed, self._life.endpoint.close_timeout)
         self._error = self._error or closed
         self._life.wait_closing(self._close_taker, f"closing the consumer of {self.interest.address}")
-        self._flow.forget()
+        self._flow.forget(is_lost=False)
         self._forget(self)
 
     def _wait_copies(self, done: Done) -> None:
@@ -234,7 +234,7 @@ class Subscription:
         self._error = self._error or error
         self._pump.close(error, 0.0)
         self._taker = None
-        self._flow.forget()
+        self._flow.forget(is_lost=True)
         if self._progress is not None:
             self._progress.close()
 
