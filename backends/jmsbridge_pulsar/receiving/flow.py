@@ -149,7 +149,9 @@ class Flow:
         if self._browses and (is_expired(envelope) or envelope.delivery_time > now_ms()):
             return None
         count = message.redelivery_count() + 1 if self._counts else 1
-        delivery = self.unsettled[key] = Delivery(message, key, envelope, count)
+        delivery = Delivery(message, key, envelope, count)
+        if not self._browses:
+            self.unsettled[key] = delivery
         if (self._marks is not None and self._marks.take(key, delivery)) or is_repeated:
             delivery.count = count = count + 1
         arrival = Arrival(delivery, envelope, count > 1, count)
