@@ -48,6 +48,16 @@ def test_names_that_are_the_same_with_their_client_ids(pulsar: Broker, connect: 
         assert receive_texts(consumer, 1) == ["kept"]
 
 
+def test_no_local_is_not_for_a_client_id_that_begins_with_another(pulsar: Broker, connect: Connect, name: str) -> None:
+    topic = Topic(name)
+    session = connect(url_of(pulsar), client_id=name).create_session()
+    other = connect(url_of(pulsar), client_id=f"{name}_b").create_session()
+    with session.create_consumer(topic, no_local=True) as consumer:
+        send_texts(session, topic, "own")
+        send_texts(other, topic, "other")
+        assert receive_texts(consumer, 1) == ["other"]
+
+
 @pytest.mark.parametrize(("kept", "removed"), [("x y", "x+y"), ("aA", "a%41"), ("p/q", "p%2Fq"), ("ü", "50%")])
 def test_names_are_taken_literally(pulsar: Broker, connect: Connect, name: str, kept: str, removed: str) -> None:
     """The broker decodes names of subscriptions in paths twice."""

@@ -161,5 +161,5 @@ class Flow:
         return arrival
 
     def _is_own(self, sender: str) -> bool:
-        client_id = self._facts.client_id
-        return sender == self._facts.sender or (client_id is not None and sender.startswith(f"{client_id}_"))
+        client_id, begin = self._facts.client_id, sender.rpartition("_")[0]  # also of a link before this one
+        return sender == self._facts.sender or (bool(begin) and begin == client_id)
