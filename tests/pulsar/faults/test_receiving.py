@@ -12,6 +12,7 @@ from jmsbridge.testing.suite.contract.support import drain, envelope, send, sett
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_pulsar.connection import attachments
 from jmsbridge_pulsar.link import Link
+from jmsbridge_pulsar.receiving.takers import ConsumerTaker
 from tests.pulsar.server.answering import answer
 from tests.pulsar.server.server import Line, Server
 from tests.pulsar.server.wire import Command, Kind
@@ -30,6 +31,27 @@ def _fill(link: Link, count: int) -> None:
 
 def _acknowledged(server: Server) -> int:
     return len(server.topic(FULL).subscriptions["jms-queue"].acknowledged)
+
+
+def test_many_idle_consumers_leave_time_for_others(
+    server: Server, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """400 of them took a whole core, and each send a quarter of a second."""
+    taken: list[float] = []
+    take = ConsumerTaker.take
+
+    def counted(self: ConsumerTaker, seconds: float) -> object:
+        taken.append(seconds)
+        return take(self, seconds)
+
+    monkeypatch.setattr(ConsumerTaker, "take", counted)
+    channel = connect(server).channel(False)
+    for number in range(150):
+        subscribe(channel, Address(f"q{number}"), 1)
+    taken.clear()
+    time.sleep(1)  # sleep: the consumers wait for messages in this time
+    assert 0 < len(taken) < 3500
+    assert min(taken) > 0.05
 
 
 def test_a_topic_that_moves_shows_nothing_twice(server: Server, connect: Connect) -> None:
