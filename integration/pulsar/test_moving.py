@@ -131,6 +131,23 @@ def test_what_a_lost_connection_had_comes_marked_to_others(
     assert received.jms_redelivered
 
 
+@pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
+@pytest.mark.parametrize("mode", [Session.CLIENT_ACKNOWLEDGE, Session.SESSION_TRANSACTED])
+def test_what_a_closed_connection_returned_comes_marked_to_others(
+    pulsar: Broker, connect: Connect, name: str, mode: int
+) -> None:
+    """The library forgets what it would return 100 ms later."""
+    queue = Queue(name)
+    closed, session = connect(url_of(pulsar)), connect(url_of(pulsar)).create_session()
+    send_texts(session, queue, "one")
+    assert receive_texts(closed.create_session(mode).create_consumer(queue), 1) == ["one"]
+    consumer = session.create_consumer(queue)
+    closed.close()
+    received = consumer.receive(timeout=10)
+    assert received is not None
+    assert (received.jms_redelivered, received.get_int_property("JMSXDeliveryCount")) == (True, 2)
+
+
 def test_what_was_published_before_a_move_is_marked(pulsar: Broker, connect: Connect, name: str) -> None:
     """A consumer elsewhere may have had it: the broker does not know any more."""
     topic = Topic(name)

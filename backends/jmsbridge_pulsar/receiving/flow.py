@@ -159,7 +159,7 @@ class Flow:
         if not self._browses:
             self.unsettled[key] = delivery
         if (self._marks is not None and self._marks.take(key, delivery)) or is_repeated:
-            delivery.count = count = count + 1
+            delivery.count = count = max(count, 2)
         arrival = Arrival(delivery, envelope, count > 1, count)
         if not self._counts and envelope.delivery_time > now_ms():
             self._delayed.add(arrival)

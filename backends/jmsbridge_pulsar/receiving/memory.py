@@ -70,7 +70,7 @@ class Known:
             self._held.pop(key, None)
 
     def lose(self, holders: Iterable[tuple[Key, object]]) -> None:
-        """The link of a consumer is lost, and these were not settled."""
+        """A consumer returns these, or its link is lost and they were not settled."""
         for key, holder in holders:
             self._has_lost = True
             self._lost.add(key)

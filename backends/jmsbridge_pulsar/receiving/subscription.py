@@ -143,6 +143,8 @@ class Subscription:
         settle = self._accept if outcome is Outcome.ACCEPTED else self._give_back
         for token in tokens:
             settle(token)
+        if self._known is not None and outcome in (Outcome.FAILED, Outcome.REQUEUED):
+            self._known.lose((token.key, token) for token in tokens)  # a close ends what the library would return
         if ticket is not None:
             ticket.succeed()
 
