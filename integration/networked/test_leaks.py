@@ -15,7 +15,7 @@ from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.testing.proxy import FaultProxy
 from jmsbridge.testing.suite.support import Collector, eventually
 
-CUTS = 20
+CUTS = 10
 
 
 def descriptors() -> int:
