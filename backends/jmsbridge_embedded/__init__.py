@@ -95,13 +95,13 @@ def _authenticate(endpoint: Endpoint, credentials: dict[str, str] | str) -> None
 
 
 def _before_fork() -> None:
-    file.fork_lock.acquire()
+    file.before_fork()
     memory.before_fork()
 
 
 def _after_fork() -> None:
     memory.after_fork()
-    file.fork_lock.release()
+    file.after_fork()
 
 
 def _after_fork_in_child() -> None:

@@ -9,6 +9,6 @@ Start reading at ``store``. ``channel`` and ``consumer`` implement the verbs ins
 which consumer gets which message, ``disk`` has the SQL, ``presence`` and ``nodes`` track the other processes.
 """
 
-from jmsbridge_embedded.file.registry import abandon_all, cut, fork_lock, open_link
+from jmsbridge_embedded.file.registry import abandon_all, after_fork, before_fork, cut, open_link
 
-__all__ = ["abandon_all", "cut", "fork_lock", "open_link"]
+__all__ = ["abandon_all", "after_fork", "before_fork", "cut", "open_link"]

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from jmsbridge.spi import ConnectFailed, Endpoint, LinkEvents, NotSupported
 from jmsbridge_embedded.client import UNLIMITED, Client
+from jmsbridge_embedded.file.disk.forking import pause_all, resume_all
 from jmsbridge_embedded.file.link import FileLink
 from jmsbridge_embedded.file.presence import HAS_LOCKS
 from jmsbridge_embedded.file.store import Store
 
-__all__ = ["abandon_all", "cut", "fork_lock", "open_link"]
+__all__ = ["abandon_all", "after_fork", "before_fork", "cut", "open_link"]
 
-fork_lock = threading.RLock()
+_lock = threading.RLock()
 """Guards ``_stores``; held while a file is opened or closed, and while the process forks."""
 _stores: dict[Path, Store] = {}
 _left_behind: list[Store] = []
@@ -29,7 +30,7 @@ def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, 
         )
     path, timeout = _real(endpoint.path), endpoint.connect_timeout
     deadline = time.monotonic() + timeout
-    if not fork_lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
+    if not _lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
         raise ConnectFailed(f"{path}: this process was busy opening or closing another file for {timeout:g} s")
     try:
         store = _stores.get(path)
@@ -45,13 +46,13 @@ def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, 
             _close_idle(store)
             raise
     finally:
-        fork_lock.release()
+        _lock.release()
     return link
 
 
 def _release(store: Store) -> None:
     """Called when a link has ended: close the file after the last one."""
-    with fork_lock:
+    with _lock:
         _close_idle(store)
 
 
@@ -63,10 +64,22 @@ def _close_idle(store: Store) -> None:
 
 def cut(text: str) -> None:
     """Kill every link of this process to a file as a network failure would; messages stay. For tests."""
-    with fork_lock:
+    with _lock:
         store = _stores.get(_real(text))
     if store is not None:
         store.cut(f"the connection to {store.path} was cut")
+
+
+def before_fork() -> None:
+    """Wait until no file is being opened, closed or used."""
+    _lock.acquire()
+    pause_all()
+
+
+def after_fork() -> None:
+    """Files may be used again; in both processes."""
+    resume_all()
+    _lock.release()
 
 
 def abandon_all() -> None:

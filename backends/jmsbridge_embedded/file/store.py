@@ -24,6 +24,7 @@ from jmsbridge_embedded.client import Client
 from jmsbridge_embedded.file.batch import Batch, Operation
 from jmsbridge_embedded.file.disk.catalog import Catalog
 from jmsbridge_embedded.file.disk.entries import Entries
+from jmsbridge_embedded.file.disk.forking import Use
 from jmsbridge_embedded.file.disk.log import Log
 from jmsbridge_embedded.file.disk.schema import (
     LOCK_WAIT,
@@ -88,6 +89,7 @@ class Store:
         self._released = released
         self._number = next(_numbers)
         self._queue = OperationQueue(self._refusal)
+        self._use = Use()
         self._stopping = False
         self._again: list[Operation] = []
         self._later: list[Operation] = []
@@ -307,7 +309,8 @@ class Store:
         made, self._later = self._later, []
         made += [Call(partial(self._clear, peer.id)) for peer in self.nodes.dead()]
         try:
-            changed = int(self._sql.execute("PRAGMA data_version").fetchone()[0])
+            with self._use:
+                changed = int(self._sql.execute("PRAGMA data_version").fetchone()[0])
             if changed != self._seen_version:
                 self.entries.look()
         except sqlite3.Error as error:
@@ -330,25 +333,31 @@ class Store:
 
     def _execute(self, operations: list[Operation]) -> None:
         batch = Batch(self.entries, self.catalog, self.path, _now())
+        with self._use:
+            error, in_doubt = self._commit(batch, operations)
+        if error is not None:
+            self._failed(operations, error, in_doubt=in_doubt)
+            return
+        self._written.wrote(self._sql.total_changes, sum(operation.size for operation in operations))
+        self._after(batch)
+
+    def _commit(self, batch: Batch, operations: list[Operation]) -> tuple[Exception | None, bool]:
+        """Run the operations in a transaction; returns why that failed, and whether they may have had an effect."""
         try:
             self._check_file()
             begin(self._sql, time.monotonic() + LOCK_WAIT)
             self._transact(batch, operations)
         except Exception as error:  # from SQLite, or from a damaged message: see ``_failed``
             self._roll_back(batch)
-            self._failed(operations, error)
-            return
+            return error, False
         try:
             self._sql.execute("COMMIT")
             if any(operation.sync for operation in operations):
                 _sync(self._wal)
         except (sqlite3.Error, OSError) as error:
-            unknown = isinstance(error, OSError) or is_unknown(error)
             self._roll_back(batch)
-            self._failed(operations, error, in_doubt=unknown)
-            return
-        self._written.wrote(self._sql.total_changes, sum(operation.size for operation in operations))
-        self._after(batch)
+            return error, isinstance(error, OSError) or is_unknown(error)
+        return None, False
 
     def _transact(self, batch: Batch, operations: list[Operation]) -> None:
         row = self._sql.execute("SELECT seq, stored, topology FROM state WHERE one = 1").fetchone()
@@ -429,7 +438,7 @@ class Store:
         self.catalog.rolled_back()
         self._unfinished |= batch.granted | batch.available
 
-    def _failed(self, operations: list[Operation], error: Exception, *, in_doubt: bool = False) -> None:
+    def _failed(self, operations: list[Operation], error: Exception, *, in_doubt: bool) -> None:
         failure = explained(error, self.path, in_doubt=in_doubt)
         if is_fatal(error):
             self._die(operations, failure, damaged=is_damage(error))
@@ -468,7 +477,7 @@ class Store:
     def _close(self) -> None:
         self._queue.close()
         self._written.close()
-        with contextlib.suppress(sqlite3.Error):  # nothing more can be done
+        with self._use, contextlib.suppress(sqlite3.Error):  # nothing more can be done
             self._sql.close()
         os.close(self._wal)
         self.presence.close()

@@ -3,6 +3,7 @@
 import errno
 import os
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from jmsbridge.spi import (
     TransactionRolledBack,
 )
 from jmsbridge_embedded.file import store
+from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.disk import schema
 from jmsbridge_embedded.file.link import FileLink
 from tests.embedded.file.conftest import Crew
@@ -401,3 +403,30 @@ def test_a_fork_leaves_the_file_to_the_parent(path: Path) -> None:
     assert [arrival.envelope.body for arrival in receive(link)] == ["1"]
     link.close()
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_fork_waits_for_the_transaction_of_another_thread(path: Path) -> None:
+    """The child would inherit its lock on the file, and nothing in it would release that."""
+    link = connect(path)
+    assert isinstance(link, FileLink)
+    file = link.store
+    inside, go_on = threading.Event(), threading.Event()
+
+    def hold(batch: Batch) -> None:
+        inside.set()
+        go_on.wait(10.0)
+
+    holding = threading.Thread(target=lambda: file.call(hold))
+    holding.start()
+    assert inside.wait(10.0)
+    threading.Timer(0.2, go_on.set).start()
+    child = os.fork()
+    if child == 0:
+        try:
+            send(connect(path).channel(False), message("1"))
+        finally:
+            os._exit(0 if sys.exc_info()[0] is None else 1)
+    assert go_on.is_set()
+    holding.join(10.0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert [arrival.envelope.body for arrival in receive(link)] == ["1"]

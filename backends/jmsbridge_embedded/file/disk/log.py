@@ -12,6 +12,8 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from jmsbridge_embedded.file.disk.forking import Use
+
 __all__ = ["MOST", "Log"]
 
 _log = logging.getLogger("jmsbridge.embedded")
@@ -40,6 +42,7 @@ class Log:
         self._path = path
         self._pages = 0
         self._changes = 0
+        self._use = Use()
         self._due = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name=f"jmsbridge-embedded-{name}-log-io", daemon=True)
@@ -81,10 +84,12 @@ class Log:
     def _write_back(self, connection: sqlite3.Connection) -> None:
         before = 0
         for _ in range(_ROUNDS):
-            _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            with self._use:
+                _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             if self._stopped:
                 return
             if pages - before <= _REST:  # few were added during this round, so few are left
-                connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+                with self._use:
+                    connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
                 return
             before = pages
