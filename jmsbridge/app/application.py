@@ -140,6 +140,12 @@ class App:
 
     # ---- life
 
+    @property
+    def is_connecting(self) -> bool:
+        """Whether it is being started, and has no connection yet."""
+        container = self._container
+        return container is not None and container.connection is None
+
     def start(self, target: str | Sequence[str] | None = None, **options: Any) -> None:
         """Connect, and begin to call the listeners; returns when all consumers exist.
 

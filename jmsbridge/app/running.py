@@ -44,7 +44,7 @@ StopRequests: TypeAlias = "queue.SimpleQueue[str]"
 def run(app: "App", start: Callable[[], None], wanted: StopRequests) -> int:
     """See ``App.run``."""
     try:
-        with _signals(wanted):
+        with _signals(app, wanted):
             return _run(app, start, wanted)
     finally:
         while not wanted.empty():  # further requests were for this run, too
@@ -55,6 +55,9 @@ def _run(app: "App", start: Callable[[], None], wanted: StopRequests) -> int:
     try:
         if not _start(start, wanted):
             return OK
+    except KeyboardInterrupt:  # from ``_signals``
+        log.info("stopping: %s before there was a connection", wanted.get())
+        return OK
     except JMSException as error:
         log.error("cannot start: %s", error)
         return FAILED
@@ -108,8 +111,11 @@ def _next(wanted: "queue.SimpleQueue[str]", timeout: float) -> str | None:
 
 
 @contextmanager
-def _signals(wanted: StopRequests) -> Iterator[None]:
-    """SIGTERM and SIGINT ask to stop, the second time they end the process; only in the main thread."""
+def _signals(app: "App", wanted: StopRequests) -> Iterator[None]:
+    """SIGTERM and SIGINT ask to stop, the second time they end the process; only in the main thread.
+
+    They interrupt connecting, because a broker may be silent for long.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -121,6 +127,8 @@ def _signals(wanted: StopRequests) -> Iterator[None]:
             os._exit(128 + number)
         seen.append(number)
         wanted.put(signal.Signals(number).name)
+        if app.is_connecting:
+            raise KeyboardInterrupt
 
     with handling_stops(handle):
         yield

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -47,6 +48,18 @@ def test_a_signal_lets_running_listeners_end_and_returns_the_rest(jms_broker: JM
     assert texts(jms_broker, "orders") == ["b", "c"]
     assert not any(message.jms_redelivered for message in jms_broker.messages("orders"))
     assert signal.getsignal(number) is before
+    assert app.status().state == "closed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_does_not_wait_for_a_silent_broker(number: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        app = App(f"stomp://127.0.0.1:{silent.getsockname()[1]}", connect_timeout=30)
+        app.listener("orders")(lambda text: None)
+        threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
+        began = time.monotonic()
+        assert app.run() == OK
+        assert time.monotonic() - began < 10
     assert app.status().state == "closed"
 
 
