@@ -25,8 +25,10 @@ def _open(endpoint: Endpoint, options: RabbitOptions, events: LinkEvents) -> Lin
     return link
 
 
-backend: Backend = Networked("rabbitmq", NATIVE, WithoutTls, PORT, _open, spi_version=1, tls=False)
+backend: Backend = Networked("rabbitmq", NATIVE, WithoutTls, PORT, _open, spi_version=1, tls=False, paths=True)
 """The entry point ``rabbitmq``."""
 
-tls_backend: Backend = Networked("rabbitmqs", NATIVE, RabbitOptions, TLS_PORT, _open, spi_version=1, tls=True)
+tls_backend: Backend = Networked(
+    "rabbitmqs", NATIVE, RabbitOptions, TLS_PORT, _open, spi_version=1, tls=True, paths=True
+)
 """The entry point ``rabbitmqs``: the same over TLS."""

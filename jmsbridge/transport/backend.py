@@ -16,7 +16,7 @@ class Networked:
     ``connect`` connects and authenticates, by default to ``port``. ``spi_version`` is the number for which the backend
     was written, not the constant. ``tls`` says whether connections begin with TLS; the options are then
     ``jmsbridge.transport.network.tls.TlsOptions``. ``limits`` says what the installed client library cannot do, with
-    the remedy; it is empty if nothing is missing.
+    the remedy; it is empty if nothing is missing. ``paths`` says whether its URLs may have a path.
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class Networked:
         spi_version: int,
         tls: bool,
         limits: str = "",
+        paths: bool = False,
     ) -> None:
         self.spi_version = spi_version
         self.name = name
@@ -38,10 +39,16 @@ class Networked:
         self.port = port
         self.tls = tls
         self.limits = limits
+        self._paths = paths
         self._connect = connect
 
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
         """Connect and authenticate."""
         if endpoint.host is None:
             raise ConnectFailed(f"{endpoint} has no host; write {self.name}://HOST[:PORT]")
+        path = endpoint.path.strip("/")
+        if path and not self._paths:
+            is_host = "virtual_host" in self.options.__struct_fields__
+            remedy = f"for a virtual host write ?virtual_host={path}" if is_host else "leave it out"
+            raise ConnectFailed(f"{endpoint}: a URL of {self.name} has no path; {remedy}")
         return self._connect(endpoint, options or self.options(), events)
