@@ -32,6 +32,8 @@ _AT_EXIT = 5.0  # seconds for what is registered with atexit
 def load(text: str) -> App:
     """The application that ``shop.listeners:app`` names; ConfigurationError says why there is none."""
     module, attribute = module_and_attribute(text)
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise ConfigurationError(f"{module!r} is no name of a module: write MODULE:APP, such as shop.listeners:app")
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:

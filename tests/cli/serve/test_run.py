@@ -260,6 +260,7 @@ def test_a_stop_while_the_application_is_imported_is_no_failure(tmp_path: Path, 
     ("app", "words"),
     [
         ("nowhere:app", "there is no module 'nowhere'"),
+        ("./shop:app", "'./shop' is no name of a module"),
         ("shop:nothing", "shop has no 'nothing': write MODULE:APP, such as shop.listeners:app"),
         ("shop:sys", "shop:sys is not an App but module"),
     ],
