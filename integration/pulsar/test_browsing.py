@@ -1,7 +1,6 @@
 """Browsers of a real Pulsar."""
 
 import gc
-import importlib.util
 from collections.abc import Callable
 
 import pytest
@@ -15,11 +14,7 @@ from jmsbridge.testing.suite.support import Completions
 
 __all__ = ["connect", "name"]
 
-pytestmark = [
-    pytest.mark.broker("pulsar"),
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
+pytestmark = pytest.mark.timeout(120)
 
 COUNT = 1000
 

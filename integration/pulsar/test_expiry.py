@@ -1,17 +1,9 @@
 """Expired messages on a real Pulsar, which delivers them: the client drops them."""
 
-import importlib.util
 import time
-
-import pytest
 
 import jmsbridge
 from integration.lab.broker import Broker
-
-pytestmark = [
-    pytest.mark.broker("pulsar"),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
 
 
 def test_expired_messages_use_no_credit(pulsar: Broker) -> None:

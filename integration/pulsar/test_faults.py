@@ -1,6 +1,5 @@
 """What a real Pulsar does to senders and consumers: an error with a remedy, nothing confirmed lost, nothing hangs."""
 
-import importlib.util
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,12 +26,7 @@ from jmsbridge.testing.suite.support import (
 
 __all__ = ["connect", "name"]
 
-pytestmark = [
-    pytest.mark.broker("pulsar"),
-    pytest.mark.server,
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
+pytestmark = [pytest.mark.server, pytest.mark.timeout(300)]
 
 Connect = Callable[..., Connection]
 Proxies = Callable[..., FaultProxy]

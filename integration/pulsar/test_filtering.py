@@ -1,6 +1,5 @@
 """Selectors that the broker's filter gets as well: less is sent, and nothing is lost by what it does unlike JMS."""
 
-import importlib.util
 import itertools
 import time
 from collections.abc import Iterator
@@ -15,11 +14,7 @@ from jmsbridge import Connection
 from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts, text_of
 from jmsbridge.values import Byte, Short
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning"),
-    pytest.mark.broker("pulsar"),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 _numbers = itertools.count()
 _FOREIGN_TO_THE_FILTER: tuple[tuple[str, dict[str, Any]], ...] = (
     ("NOT a = 2 AND b = 2", {"a": 1, "b": 2}),

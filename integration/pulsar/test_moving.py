@@ -1,6 +1,5 @@
 """What a consumer gets when its topic is unloaded, by a real Pulsar: all of it, and nothing twice unmarked."""
 
-import importlib.util
 import threading
 import time
 from collections.abc import Callable
@@ -17,11 +16,7 @@ from jmsbridge.testing.suite.support import Completions, eventually, receive_tex
 
 __all__ = ["connect", "name"]
 
-pytestmark = [
-    pytest.mark.broker("pulsar"),
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
+pytestmark = pytest.mark.timeout(120)
 
 Connect = Callable[..., Connection]
 ROUND = 21

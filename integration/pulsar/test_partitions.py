@@ -1,6 +1,5 @@
 """Queues and topics on partitioned topics of a real Pulsar."""
 
-import importlib.util
 import itertools
 import time
 from collections.abc import Iterable, Iterator
@@ -13,11 +12,7 @@ from integration.lab.broker import Broker
 from jmsbridge import Connection, Destination, InvalidDestination, Message, MessageConsumer, Session, TextMessage
 from jmsbridge.testing.suite.support import Completions, eventually
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning"),
-    pytest.mark.broker("pulsar"),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 _numbers = itertools.count()
 
 

@@ -1,17 +1,9 @@
 """Pitfalls of the client library, in processes of their own: a mistake in its use hangs, freezes or aborts them."""
 
-import importlib.util
 import subprocess
 import sys
 
-import pytest
-
 from integration.lab.broker import Broker
-
-pytestmark = [
-    pytest.mark.broker("pulsar"),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
 
 
 def test_connections_break_while_messages_are_acknowledged(pulsar: Broker) -> None:

@@ -13,7 +13,7 @@ from jmsbridge.testing.suite.support import eventually, send_texts, text_of
 
 __all__ = ["connect", "name"]
 
-pytestmark = [pytest.mark.broker("pulsar"), pytest.mark.server, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.server, pytest.mark.timeout(300)]
 
 Connect = Callable[..., Connection]
 

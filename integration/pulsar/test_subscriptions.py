@@ -1,6 +1,5 @@
 """Subscriptions on a real Pulsar: whose they are, what they are called, and what policies say of them."""
 
-import importlib.util
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -14,11 +13,7 @@ from jmsbridge.testing.suite.support import receive_texts, send_texts
 
 __all__ = ["connect", "name"]
 
-pytestmark = [
-    pytest.mark.broker("pulsar"),
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(importlib.util.find_spec("_pulsar") is None, reason="pulsar-client is not installed"),
-]
+pytestmark = pytest.mark.timeout(120)
 
 Connect = Callable[..., Connection]
 
