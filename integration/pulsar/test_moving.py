@@ -36,8 +36,8 @@ def _consumer(session: Session, topic: Topic, kind: str) -> MessageConsumer:
     if kind == "plain":
         return session.create_consumer(topic)
     if kind == "shared":
-        return session.create_shared_consumer(topic, "one")
-    return session.create_shared_durable_consumer(topic, "two")
+        return session.create_shared_consumer(topic, topic.topic_name)
+    return session.create_shared_durable_consumer(topic, f"{topic.topic_name}-durable")
 
 
 @pytest.mark.parametrize("prefetch", [1, 5])
@@ -75,7 +75,7 @@ def test_a_shared_subscription_moves_with_several_consumers(pulsar: Broker, conn
 
     for _ in range(3):
         session = connect(url_of(pulsar)).create_session()
-        session.create_shared_consumer(topic, "one").message_listener = note
+        session.create_shared_consumer(topic, topic.topic_name).message_listener = note
     sender = connect(url_of(pulsar)).create_session()
     pulsar.admin.put(f"{path(name)}/unload")
     for number in range(6):
@@ -147,7 +147,7 @@ def test_what_was_published_before_a_move_is_marked(pulsar: Broker, connect: Con
     """A consumer elsewhere may have had it: the broker does not know any more."""
     topic = Topic(name)
     session = connect(url_of(pulsar, prefetch="1")).create_session(Session.CLIENT_ACKNOWLEDGE)
-    with session.create_shared_consumer(topic, "one") as consumer:
+    with session.create_shared_consumer(topic, topic.topic_name) as consumer:
         send_texts(connect(url_of(pulsar)).create_session(), topic, "one", "two", "three")
         first = consumer.receive(timeout=10)
         assert first is not None

@@ -84,13 +84,15 @@ class SessionChannel:
 
     def open(self, join: Callable[[int], bool]) -> None:
         """Open it on the current link, and again as long as ``join``, called with the link's epoch, returns False."""
+        check_in_time = self._deadline()
         while True:
             link, plan, epoch = self._connection.wait_link()
             try:
                 channel = self._open_on(link, plan)
             except ChannelLost as error:
                 raise translate(error) from error
-            except LinkLost:
+            except LinkLost as lost:
+                check_in_time(lost)
                 self._connection.wait_changed(epoch)
                 continue
             except BackendError as error:
@@ -221,12 +223,14 @@ class SessionChannel:
 
     def subscribe(self, receiver: "Receiver", check_open: Callable[[], None]) -> None:
         """Subscribe a new consumer; on the next link if this one is lost meanwhile."""
+        check_in_time = self._deadline()
         while True:
             channel, epoch = self.wait_current()
             try:
                 subscription = channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox)
                 receiver.attach(subscription)
             except LinkLost as lost:
+                check_in_time(lost)
                 self._outgoing.channel.wait_replaced(channel, lost)
                 continue
             except BackendError as error:
@@ -242,6 +246,17 @@ class SessionChannel:
                     subscription.close()
                 raise
             receiver.interrupted()  # the link was lost meanwhile: subscribe again on the next one
+
+    def _deadline(self) -> Callable[[LinkLost], None]:
+        """Raises the loss of a link after ``send_timeout``: perhaps each new one is lost by the same call."""
+        clock = self._connection.clock
+        deadline = clock.monotonic() + self._connection.options.send_timeout
+
+        def check(lost: LinkLost) -> None:
+            if clock.monotonic() >= deadline:
+                raise translate(lost) from lost
+
+        return check
 
     def forget(self, receiver: "Receiver") -> None:
         """A consumer is closed."""

@@ -1,8 +1,10 @@
 """Reconnecting when something about it goes wrong."""
 
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -228,3 +230,23 @@ def test_a_consumer_that_no_link_takes_says_why(backend: ScriptedBackend, connec
     with pytest.raises(JMSException, match=r"the broker was silent.* within 0\.3 s \(option send_timeout") as caught:
         session.create_consumer(QUEUE)
     assert isinstance(caught.value.__cause__, LinkLost)
+
+
+@pytest.mark.parametrize("verb", ["subscribe", "channel"])
+def test_what_loses_each_new_link_ends_after_the_send_timeout(
+    backend: ScriptedBackend, connect: Connect, verb: str
+) -> None:
+    connection = connect(send_timeout=0.5, reconnect_delay=0.001, reconnect_delay_max=0.01)
+    make: Callable[[], object] = connection.create_session
+    if verb == "subscribe":
+        make = partial(connection.create_session().create_consumer, QUEUE)
+
+    def lose(call: Call) -> None:
+        backend.link.cut(LinkLost("the broker does not like it"))
+
+    backend.script.before[verb] = lose
+    began = time.monotonic()
+    with pytest.raises(JMSException, match="the broker does not like it"):
+        make()
+    assert time.monotonic() - began < LONG
+    del backend.script.before[verb]
