@@ -89,7 +89,7 @@ def test_a_namespace_where_nobody_makes_topics(pulsar: Broker, connect: Connect,
     topic = Topic("t")
     with (
         session.create_durable_consumer(topic, "one") as durable,
-        session.create_shared_consumer(topic, f"{topic.topic_name}-two") as shared,
+        session.create_shared_consumer(topic, "two") as shared,
     ):
         send_texts(session, topic, "text")
         assert receive_texts(durable, 1) == receive_texts(shared, 1) == ["text"]
