@@ -335,10 +335,13 @@ def test_a_second_sigterm_ends_it_at_once(tmp_path: Path) -> None:
 def test_a_child_of_a_listener_ends_by_sigterm(tmp_path: Path) -> None:
     """It inherits the handler, which lets the application stop in order."""
     body = """
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        os.write(writing, b"x")
         time.sleep(60)
         os._exit(3)
+    os.read(reading, 1)  # Python forgets signals that come before a child runs
     os.kill(child, signal.SIGTERM)
     for _ in range(100):
         ended, status = os.waitpid(child, os.WNOHANG)
