@@ -255,7 +255,7 @@ class Line:
         if self._running is not None or self._watching:
             return
         outgoing = self.core.outgoing
-        if outgoing.channel.now in (None, self._lost):
+        if self._next_channel() is None:
             self._watch(wait_changed(self.port, outgoing.channel.changed, self._has_channel))
         elif outgoing.throttle.is_active:
             self._watch(wait_changed(self.port, outgoing.throttle.changed, lambda: not outgoing.throttle.is_active))
@@ -269,8 +269,8 @@ class Line:
     def may_send(self) -> bool:
         """Whether there is a channel, no pause, and no send over an earlier channel that may come again, and first."""
         outgoing = self.core.outgoing
-        channel = outgoing.channel.now
-        if channel is None or channel is self._lost or outgoing.throttle.is_active:
+        channel = self._next_channel()
+        if channel is None or outgoing.throttle.is_active:
             return False
         if channel is not self._channel:
             if not outgoing.ledger.is_idle:
@@ -278,9 +278,13 @@ class Line:
             self._channel = channel
         return True
 
+    def _next_channel(self) -> Channel | None:
+        """The channel of the next send; None also while the one over which a send was lost is not replaced."""
+        channel = self.core.outgoing.channel.now
+        return None if channel is self._lost else channel
+
     def _has_channel(self) -> bool:
-        channel = self.core.outgoing.channel
-        return channel.now not in (None, self._lost) or channel.down is not None
+        return self._next_channel() is not None or self.core.outgoing.channel.down is not None
 
     def _watch(self, waiting: Any) -> None:
         task = self.port.loop.create_task(waiting)
@@ -313,7 +317,7 @@ class Line:
 
     def _refusal(self) -> JMSException:
         outgoing = self.core.outgoing
-        if outgoing.channel.now in (None, self._lost):
+        if self._next_channel() is None:
             return outgoing.channel.refusal()
         if outgoing.throttle.is_active:
             return outgoing.throttle.refusal(self._timeout)

@@ -185,11 +185,17 @@ def test_an_empty_fetch_comes_after_pushed_messages(world: World) -> None:
     assert world.order == [1]
 
 
-def test_waiting_for_quiescence_continues_while_messages_arrive(world: World) -> None:
+def quiescence(world: World) -> list[int]:
+    """Have a new consumer wait for it; gets the number of messages that have arrived when that ends."""
     world.flow.consume(100)
     world.wire.answer("consume")
     done: list[int] = []
     world.flow.wait_quiescent(lambda: done.append(len(world.order)))
+    return done
+
+
+def test_waiting_for_quiescence_continues_while_messages_arrive(world: World) -> None:
+    done = quiescence(world)
     for _ in range(3):
         world.wire.deliver(world.flow._tag or "")
         world.wire.answer("fence")
@@ -199,10 +205,7 @@ def test_waiting_for_quiescence_continues_while_messages_arrive(world: World) ->
 
 
 def test_waiting_for_quiescence_continues_while_the_queue_has_messages_to_push(world: World) -> None:
-    world.flow.consume(100)
-    world.wire.answer("consume")
-    done: list[int] = []
-    world.flow.wait_quiescent(lambda: done.append(len(world.order)))
+    done = quiescence(world)
     for _ in range(3):
         world.wire.answer("fence", waiting=1)
     world.wire.deliver(world.flow._tag or "")
@@ -213,15 +216,12 @@ def test_waiting_for_quiescence_continues_while_the_queue_has_messages_to_push(w
 
 
 def test_waiting_for_quiescence_ends_though_messages_wait_for_another_consumer(world: World) -> None:
-    world.flow.consume(100)
-    world.wire.answer("consume")
-    done: list[str] = []
-    world.flow.wait_quiescent(lambda: done.append("calm"))
+    done = quiescence(world)
     for _ in range(_PATIENCE):
         world.wire.answer("fence", waiting=5)
         assert done == []
     world.wire.answer("fence", waiting=5)
-    assert done == ["calm"]
+    assert done == [0]
 
 
 def test_acknowledgements_wait_while_messages_are_fetched(world: World) -> None:
