@@ -129,7 +129,7 @@ class MessageConsumer(AsyncClosing, Strict):
         receiver = self._receiver
         inbox = receiver.inbox
         try:
-            await wait_changed(self._scope.port, inbox.waiting, inbox.has_news, inbox.pause)
+            await wait_changed(self._scope.port, inbox.waiting, inbox.has_news, inbox.pause_left)
         except asyncio.CancelledError:
             if not inbox.window and inbox.has_credit and not inbox.has_news():
                 self._scope.take_credit_back(receiver)

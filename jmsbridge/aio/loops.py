@@ -203,9 +203,9 @@ class _Gate:
 
 
 async def wait_changed(
-    port: Port, changes: WaitSet, is_so: Callable[[], bool], pause: Callable[[], float] | None = None
+    port: Port, changes: WaitSet, is_so: Callable[[], bool], pause: Callable[[], float | None] | None = None
 ) -> None:
-    """Wait until ``is_so()``, which is looked at after every notification; ``pause`` says when to look again, too."""
+    """Wait until ``is_so()``, looked at after each notification, and after ``pause()`` seconds unless that is None."""
     gate = _Gate(port)
     changes.gates.append(gate)
     try:
@@ -213,8 +213,8 @@ async def wait_changed(
             gate.arm()
             if is_so():
                 return
-            left = LONGEST_WAIT if pause is None else min(LONGEST_WAIT, pause())
-            await gate.wait_released(max(left, 0.001))
+            left = None if pause is None else pause()
+            await gate.wait_released(LONGEST_WAIT if left is None else min(LONGEST_WAIT, left))
     finally:
         with contextlib.suppress(ValueError):
             changes.gates.remove(gate)

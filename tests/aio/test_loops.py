@@ -15,6 +15,7 @@ import pytest
 import jmsbridge
 from jmsbridge import Queue, aio
 from jmsbridge.aio.pool import MOST_THREADS
+from jmsbridge.core.runtime.waiting import LONGEST_WAIT
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
 from jmsbridge.testing.suite import support
@@ -39,6 +40,27 @@ async def test_a_thousand_connections_wait_without_threads(target: str) -> None:
     got = await asyncio.gather(*waiting)
     assert [message.get_body(str) for message in got if message is not None] == [str(number) for number in range(1000)]
     await asyncio.gather(*(connection.close() for connection in connections))
+
+
+@looped
+async def test_who_waits_for_a_message_does_not_wake_the_loop(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    timers: list[float] = []
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+
+    def note(delay: float, *more: Any, **named: Any) -> asyncio.TimerHandle:
+        timers.append(delay)
+        return call_later(delay, *more, **named)
+
+    async with await opened(target) as connection, connection.create_session() as session:
+        consumer = await session.create_consumer(QUEUE)
+        monkeypatch.setattr(loop, "call_later", note)
+        waiting = asyncio.create_task(consumer.receive())
+        await soon()
+        assert timers
+        assert min(timers) >= LONGEST_WAIT
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
 
 
 def test_another_loop_is_told(target: str) -> None:

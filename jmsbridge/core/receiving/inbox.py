@@ -293,10 +293,9 @@ class Inbox:
             left = None if deadline is None else deadline - self._clock.monotonic()
             if left is not None and left <= 0:
                 return found
-            again = self._again
-            pause = self.pause() if again else None
-            if pause is not None and self._switch.on and (left is None or pause < left):
-                left = max(pause, 0.001)
+            pause = self.pause_left()
+            if pause is not None and (left is None or pause < left):
+                left = pause
             self.waiting.wait_for(self.has_news, left)
         return found
 
@@ -312,6 +311,10 @@ class Inbox:
             return self._again[0].due - self._clock.monotonic()
         except IndexError:
             return 0.0
+
+    def pause_left(self) -> float | None:
+        """Seconds to wait for the first message that waits for its redelivery; None if none can become available."""
+        return max(self.pause(), 0.001) if self._again and self._switch.on else None
 
     def has_news(self) -> bool:
         """Whether ``take`` would give something else than TIMEOUT."""
