@@ -2,6 +2,7 @@
 
 import re
 from array import array
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
@@ -28,21 +29,28 @@ class _Shown(ValueError):
 
 
 class JsonText:
-    """Writes and reads JSON. Thread-safe; keeps a decoder for each type that its callers have asked for."""
+    """Writes and reads JSON. Thread-safe; keeps a reader for each type that its callers have asked for."""
 
     def __init__(self, max_size: int, max_depth: int) -> None:
         self._max_size = max_size
         self._max_depth = max_depth
         self._encoder = msgspec.json.Encoder(enc_hook=_write_other)
-        self._decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+        self._readers: dict[Any, Callable[[bytes], Any]] = {}
 
     def prepare(self, kind: Any) -> None:
-        """Make the decoder of a type; TypeError if there can be none."""
-        if kind not in self._decoders:
+        """Make the reader of a type; TypeError if there can be none."""
+        self._reader(kind)
+
+    def _reader(self, kind: Any) -> Callable[[bytes], Any]:
+        reader = self._readers.get(kind)
+        if reader is None:
             info = msgspec.inspect.type_info(kind)
             if isinstance(info, msgspec.inspect.CustomType) and not hasattr(kind, "model_validate"):
                 raise TypeError("it is neither a dataclass, a TypedDict, a struct of msgspec nor a model of pydantic")
-            self._decoders[kind] = msgspec.json.Decoder(kind, dec_hook=_read_other)
+            model: Callable[[bytes], Any] | None = getattr(kind, "model_validate_json", None)
+            reader = model or msgspec.json.Decoder(kind, dec_hook=_read_other).decode
+            self._readers[kind] = reader
+        return reader
 
     def encode(self, value: Any) -> bytes:
         """The value as JSON in UTF-8."""
@@ -61,13 +69,7 @@ class JsonText:
         if _is_deeper(text, self._max_depth):
             raise BadJson(f"the JSON is nested deeper than max_depth, {self._max_depth}")
         try:
-            if hasattr(kind, "model_validate_json"):
-                return kind.model_validate_json(text)
-            decoder = self._decoders.get(kind)
-            if decoder is None:
-                self.prepare(kind)
-                decoder = self._decoders[kind]
-            return decoder.decode(text)
+            return self._reader(kind)(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise BadJson(_without_values(error)) from error
         except Exception as error:  # raised by a check that the type makes itself; its text could quote a value

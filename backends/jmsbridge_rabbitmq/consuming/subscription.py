@@ -78,7 +78,7 @@ class Subscription:
         dead_letters = facts.options.dead_letter_queue
         self._copies = Copies(pair, copier, self._channel, interest, source, self._limit, dead_letters)
         self._gate = CreditGate(inbox, self._channel.accept if interest.presettled else None, self._expire)
-        self._commands = Commands(pair.life, self._refusal)
+        self._commands = Commands(pair.life, self._refusal, self._settle_accepted)
         self._lost: BackendError | None = None
         self._closed = False
         self._window = min(interest.window or 1, MOST)
@@ -122,6 +122,9 @@ class Subscription:
         """Settle; the ticket is answered when this is written."""
         if ticket is None:
             self._check()
+            if outcome is Outcome.ACCEPTED:
+                self._commands.accept(tokens)
+                return
         self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
 
     def drain(self, ticket: Ticket) -> None:
@@ -346,15 +349,20 @@ class Subscription:
             self._copies.reject(tokens, failures, ticket)
             return
         if outcome is Outcome.ACCEPTED:
-            for token in tokens:
-                self._channel.accept(token)
+            self._settle_accepted(tokens)
         else:
             deliveries = failures + (outcome is Outcome.REQUEUED)
             self._requeue(tokens, deliveries, unwanted=outcome is Outcome.RELEASED)
-        if self._interest.deferred:
-            self._hand_up()
+            if self._interest.deferred:
+                self._hand_up()
         if ticket is not None:
             ticket.succeed()
+
+    def _settle_accepted(self, tokens: Sequence[Content]) -> None:
+        for token in tokens:
+            self._channel.accept(token)
+        if self._interest.deferred:
+            self._hand_up()
 
     def _requeue(self, tokens: Sequence[Content], failures: int, *, unwanted: bool) -> None:
         """Requeue; cancel the consumer before, so that others get the messages, and start it with the next credit.

@@ -21,7 +21,7 @@ _TYPES: Final = {
     BodyKind.STREAM: "application/vnd.jmsbridge.stream+json",
     BodyKind.OBJECT: "application/x-java-serialized-object",
 }
-PLAIN_TEXTS: Final = frozenset({_TYPES[BodyKind.TEXT], "text/plain"})
+PLAIN_TEXTS: Final = frozenset({_TYPES[BodyKind.TEXT], "text/plain", "application/json"})
 """Content types of texts in UTF-8."""
 CONTENT_TYPES: Final = tuple(shortstr(_TYPES[kind], "content type") for kind in BodyKind)
 """The encoded content type of each kind."""

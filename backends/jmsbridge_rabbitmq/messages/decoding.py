@@ -75,7 +75,7 @@ def _read(properties: bytes) -> _Read:
     except Malformed as error:
         return Properties(), {}, {}, None, str(error)
     data = known.headers
-    if data is None:
+    if data is None or len(data) == 4:  # no headers
         return known, {}, {}, None, None
     start, timestamp = 4, None
     # The first headers of every message of jmsbridge are compared, or read in one step.

@@ -13,7 +13,8 @@ _read_flags: Final = struct.Struct(">H").unpack_from
 _read_size: Final = struct.Struct(">I").unpack_from
 _read_time: Final = struct.Struct(">Q").unpack_from
 _content_types: Final = {
-    name.encode(): name for name in ("text/plain;charset=utf-8", "text/plain", "application/octet-stream")
+    name.encode(): name
+    for name in ("text/plain;charset=utf-8", "text/plain", "application/octet-stream", "application/json")
 }
 
 

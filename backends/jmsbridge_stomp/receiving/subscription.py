@@ -71,7 +71,7 @@ class Subscription:
         self._transaction = transaction
         self.interest = interest
         self._decoder = Decoder(facts.product.dialect, interest.address)
-        self._commands = Commands(self._life, lambda: self._error)
+        self._commands = Commands(self._life, lambda: self._error, self._settle_accepted)
         accept, size_of = self._accept if interest.presettled else None, _size_of if interest.deferred else None
         self._gate = CreditGate(inbox, accept, self._expire, size_of)
         self._late = LateWindow(facts.product, interest, self._gate)
@@ -105,6 +105,8 @@ class Subscription:
         if outcome is Outcome.ACCEPTED and self._transaction is not None:
             transaction = self._transaction
             self._sink.put(ticket, lambda: self._join(transaction, tokens, ticket))
+        elif outcome is Outcome.ACCEPTED and ticket is None:
+            self._commands.accept(tokens)
         else:
             self._commands.put(ticket, lambda: self._settle(tokens, outcome, ticket, failures))
 
@@ -329,17 +331,19 @@ class Subscription:
         if outcome is Outcome.REJECTED:
             self._dead_letters.reject(tokens, failures, ticket)
         elif outcome is Outcome.ACCEPTED:
-            answered = None if ticket is None else Answers(ticket, len(tokens), self._life.broker)
-            for token in tokens:
-                if not token.receiver.accept(token, answered) and answered is not None:
-                    answered(None)  # it has expired, or was returned, and comes again
-            self._look_returned()
+            self._settle_accepted(tokens, None if ticket is None else Answers(ticket, len(tokens), self._life.broker))
         else:
             for token in tokens:
                 self._keep_returned(token)
             self._look_returned()
             if ticket is not None:
                 ticket.succeed()
+
+    def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
+        for token in tokens:
+            if not token.receiver.accept(token, answered) and answered is not None:
+                answered(None)  # it has expired, or was returned, and comes again
+        self._look_returned()
 
     def _join(self, transaction: Transaction, tokens: Sequence[Delivery], ticket: Ticket | None) -> None:
         """Accept in the transaction."""

@@ -1,8 +1,8 @@
 """Passes the verbs of a subscription to the I/O thread, in call order."""
 
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from jmsbridge.spi import BackendError, Ticket
 from jmsbridge.transport.network.io_thread import Mailbox
@@ -17,30 +17,46 @@ class _Command(NamedTuple):
 
 
 class Commands:
-    """``refusal`` returns the error for commands that can no longer be run although the link lives, else None."""
+    """``refusal`` returns the error for commands that can no longer be run although the link lives, else None.
 
-    def __init__(self, life: LinkLife, refusal: Callable[[], BackendError | None]) -> None:
+    ``settle_accepted`` accepts messages, by their tokens; a call for each of them would be a good part of their cost.
+    """
+
+    def __init__(
+        self,
+        life: LinkLife,
+        refusal: Callable[[], BackendError | None],
+        settle_accepted: Callable[[Sequence[Any]], None],
+    ) -> None:
         self._life = life
         self._refusal = refusal
-        self._box: Mailbox[_Command] = Mailbox(life.thread, self._work, self._refuse)
+        self._settle_accepted = settle_accepted
+        self._box: Mailbox[_Command | Sequence[Any]] = Mailbox(life.thread, self._work, self._refuse)
 
     def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
         """Run this on the I/O thread. If that is no longer possible, the ticket fails."""
         self._box.put(_Command(ticket, run))
 
+    def accept(self, tokens: Sequence[Any]) -> None:
+        """Accept these messages on the I/O thread, if that is still possible."""
+        self._box.put(tokens)
+
     def refuse_all(self) -> None:
         """The link is lost: fail the tickets of commands that were not run."""
         self._box.refuse_all()
 
-    def _work(self, commands: deque[_Command]) -> None:
+    def _work(self, commands: deque[_Command | Sequence[Any]]) -> None:
         while commands:
             command = commands.popleft()
             error = self._refusal()
-            if error is None:
+            if not isinstance(command, _Command):
+                if error is None:
+                    self._settle_accepted(command)
+            elif error is None:
                 command.run()
             elif command.ticket is not None:
                 command.ticket.fail(error)
 
-    def _refuse(self, command: _Command) -> None:
-        if command.ticket is not None:
+    def _refuse(self, command: _Command | Sequence[Any]) -> None:
+        if isinstance(command, _Command) and command.ticket is not None:
             command.ticket.fail(self._life.lost_early())

@@ -218,16 +218,19 @@ def test_what_waits_for_several() -> None:
 def test_commands_run_in_order_or_are_answered(broker: Broker) -> None:
     ran: list[int] = []
     errors: list[BackendError] = []
-    commands = Commands(broker.life, lambda: errors[0] if errors else None)
-    for number in range(100):
+    commands = Commands(broker.life, lambda: errors[0] if errors else None, ran.extend)
+    for number in range(0, 100, 2):
         commands.put(None, lambda number=number: ran.append(number))  # type: ignore[misc]
+        commands.accept([number + 1])
     eventually(lambda: ran == list(range(100)))
     errors.append(BackendError("closed"))
     late = Answer()
+    commands.accept([-1])
     commands.put(late, lambda: ran.append(-1))
     assert str(late.outcome()) == "closed"
     broker.die(ConnectionError("cut"))
     lost = Answer()
+    commands.accept([-1])
     commands.put(lost, lambda: ran.append(-1))
     outcome = lost.outcome()
     assert isinstance(outcome, LinkLost)
