@@ -1,10 +1,12 @@
-"""The wheel and the source archive, installed into an empty environment and used outside the checkout."""
+"""The wheel, installed into an empty environment and used outside the checkout; the source archive builds the same."""
 
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,21 +51,20 @@ class Installed:
         return ran.stdout
 
 
-def _build(kind: str, folder: Path) -> Path:
+def _build(kind: str, source: Path, folder: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=300)
     (built,) = folder.glob("jmsbridge-*")
     return built
 
 
-@pytest.fixture(scope="module", params=["wheel", "sdist"])
-def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """An environment in which pip has installed the archive and its requirements, and nothing else."""
-    folder = tmp_path_factory.mktemp(request.param)
-    built = _build(request.param, folder)
+def _install(folder: Path) -> Installed:
+    """An environment in which pip has installed the wheel and its requirements, and nothing else."""
+    built = _build("wheel", ROOT, folder / "wheel")
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
-    command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{built}[all,testing]"]
+    pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile"]
+    command = [*pip, f"{built}[all,testing]"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     if "No matching distribution" in ran.stderr or "Could not find a version" in ran.stderr:
         unavailable("pip cannot install the requirements of jmsbridge here")
@@ -73,31 +74,53 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return Installed(environment, work)
 
 
-def test_the_installed_packages_are_imported(installed: Installed) -> None:
+def test_what_is_installed_works(tmp_path: Path) -> None:  # one test, since parallel runs would install for each
+    installed = _install(tmp_path)
+    _packages_are_imported(installed)
+    _demo_runs(installed)
+    _commands_run(installed)
+    _every_backend_is_installed_and_no_extra_is_advised(installed)
+    _fixture_for_applications_works(installed)
+
+
+def _packages_are_imported(installed: Installed) -> None:
     packages = ["jmsbridge", *{target.partition(":")[0] for target in _SCHEMES.values()}]
     where = f"import {', '.join(packages)}; print({', '.join(f'{package}.__file__' for package in packages)})"
     found = installed.run("python", "-c", where).split()
     assert all(Path(file).is_relative_to(installed.environment) for file in found), found
 
 
-def test_the_demo_runs(installed: Installed) -> None:
+def _demo_runs(installed: Installed) -> None:
     (installed.folder / "lines.txt").write_text("one\ntwo\n", encoding="utf-8")
     assert "identical" in installed.run("python", "-m", "jmsbridge.demo", str(installed.folder))
 
 
-def test_the_commands_run(installed: Installed) -> None:
+def _commands_run(installed: Installed) -> None:
     url = f"embedded:{installed.folder}/orders.db"
     installed.run("jmsbridge", "send", "-t", url, "orders", "hello")
     assert installed.run("jmsbridge", "receive", "-t", url, "orders", "-n", "1", "--format", "text") == "hello\n"
     assert "embedded" in installed.run("jmsbridge", "doctor", url)
 
 
-def test_every_backend_is_installed_and_no_extra_is_advised(installed: Installed) -> None:
+def _every_backend_is_installed_and_no_extra_is_advised(installed: Installed) -> None:
     told = installed.run("jmsbridge", "backends")
     assert {line.split("\t")[0] for line in told.splitlines()} == set(_SCHEMES)
 
 
-def test_the_fixture_for_applications_works(installed: Installed) -> None:
+def _fixture_for_applications_works(installed: Installed) -> None:
     (installed.folder / "conftest.py").write_text(_PAGE, encoding="utf-8")
     (installed.folder / "test_order.py").write_text(_TEST, encoding="utf-8")
     assert "1 passed" in installed.run("python", "-m", "pytest", "-q", "test_order.py")
+
+
+def test_the_source_archive_builds_the_same_wheel(tmp_path: Path) -> None:
+    with tarfile.open(_build("sdist", ROOT, tmp_path / "sdist")) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    ours, theirs = (_content(_build("wheel", where, tmp_path / where.name)) for where in (ROOT, source))
+    assert theirs == ours
+
+
+def _content(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
