@@ -67,11 +67,12 @@ class Scope:
     def begin_receive(self, consumer: threaded.MessageConsumer) -> None:
         """The running task receives from now on; IllegalState if another one does."""
         self.line.check()
-        consumer._check()
+        if consumer._closed:
+            consumer._check()
         self.core.begin()
         if self.receiving is not None and not self.receiving.done():  # an interrupt may have ended that task
             raise IllegalStateException("another task is receiving on this session; give it a session of its own")
-        self.receiving = asyncio.current_task()
+        self.receiving = asyncio.current_task(self.port.loop)
 
     def check_listen(self) -> None:
         """IllegalState while another task receives."""
