@@ -1,4 +1,7 @@
-"""The tests of the examples count as tests with servers, except the contract level."""
+"""The tests of the examples count as tests with servers, except the contract level.
+
+Above it, the suite on an example is for long runs: on the brokers of the product it runs whole.
+"""
 
 import os
 from pathlib import Path
@@ -18,10 +21,10 @@ collect_ignore = [] if required() or program() else ["redis_streams"]
 
 @pytest.hookimpl(tryfirst=True)  # before pytest evaluates the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests above the contract level for ``make test-brokers``."""
+    """Mark tests above the contract level for ``make test-brokers``, or for ``make test-long``."""
     for item in items:
         if str(item.path).startswith(_HERE) and not is_contract(item):
-            item.add_marker(pytest.mark.server)
+            item.add_marker(pytest.mark.long if item.path.name == "test_suite.py" else pytest.mark.server)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
