@@ -54,6 +54,8 @@ def decode(address: Address, properties: bytes, body: bytes, redelivered: bool =
             fault = str(error)
     if envelope is None:
         envelope, fault = _plain(address, read, body, fault)
+    if not table and not redelivered:
+        return Inbound(envelope, 1, None, fault)
     stamp = table.get(STAMP)
     times, returns = 1, 0
     if redelivered:
