@@ -50,6 +50,8 @@ class App:
         self._container: Container | None = None
         self._observer: Observer | None = None
         self._requests: running.StopRequests = queue.SimpleQueue()
+        self.has_asked_to_stop = False
+        """Whether ``request_stop`` was called."""
         self.stop_timeout = arguments.seconds(stop_timeout)
 
     def listener(  # size: one parameter per setting
@@ -197,6 +199,7 @@ class App:
 
     def request_stop(self) -> None:
         """Make ``run`` stop the application, as SIGTERM does; from any thread, listeners included."""
+        self.has_asked_to_stop = True
         self._requests.put("request_stop")
 
     def run(self, target: str | Sequence[str] | None = None, **options: Any) -> int:

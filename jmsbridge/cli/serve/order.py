@@ -6,10 +6,14 @@ import msgspec
 
 from jmsbridge.app import Status
 
-__all__ = ["VARIABLE", "Order", "Report", "module_and_attribute"]
+__all__ = ["ENDED_ITSELF", "VARIABLE", "Order", "Report", "module_and_attribute"]
 
 VARIABLE = "JMSBRIDGE_WORKER"
 """The environment variable with the order; the environment of a process is as secret as its command line is not."""
+
+
+ENDED_ITSELF = 5
+"""The exit code of a worker process whose application asked to stop, and that has stopped in order."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

@@ -130,6 +130,8 @@ class Slot:
 
     def stop(self, *, again: bool) -> None:
         """Ask the process to end, the second time to do so at once; only the first time without ``again``."""
+        if self.due is not None and self.code is not None and self.code < 0:
+            self.code = None  # it was killed before, which says nothing about this end
         self.due = None
         if self._process is not None and (again or self._kill_at is None):
             self._process.send_signal(signal.SIGTERM)

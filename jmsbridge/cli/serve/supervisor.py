@@ -11,7 +11,7 @@ from typing import Any
 from jmsbridge.app.running import UNFINISHED
 from jmsbridge.cli.running import ERROR, OK, USAGE
 from jmsbridge.cli.serve.health import Health, ProcessHealth
-from jmsbridge.cli.serve.order import Order
+from jmsbridge.cli.serve.order import ENDED_ITSELF, Order
 from jmsbridge.cli.serve.processes import Slot
 from jmsbridge.cli.serve.reloading import Sources
 from jmsbridge.core.runtime.signals import handling_stops
@@ -87,8 +87,8 @@ class Supervisor:
         slot = self._slots[number]
         slot.end()
         code = slot.code or 0
-        if self._stopping or self._is_reloading or code == OK:
-            return  # code 0: the application has asked to stop
+        if self._stopping or self._is_reloading or code == ENDED_ITSELF:
+            return
         if code == USAGE:  # another attempt would end the same way
             if self._sources is None:
                 self._stop_all(again=False)
@@ -104,7 +104,7 @@ class Supervisor:
         for code in (USAGE, UNFINISHED):
             if code in codes:
                 return code
-        return OK if codes <= {OK} else ERROR
+        return OK if codes <= {OK, ENDED_ITSELF} else ERROR
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -162,7 +162,7 @@ class Supervisor:
 def _health_of(number: int, slot: Slot) -> ProcessHealth:
     report = slot.reported
     if slot.pid is None:
-        state = "ended" if slot.code == OK and slot.due is None else "dead"
+        state = "ended" if slot.code in (OK, ENDED_ITSELF) and slot.due is None else "dead"
     elif report is None:
         state = "connecting" if slot.age < _LOADING else "stuck"
     else:

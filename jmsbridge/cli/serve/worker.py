@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from jmsbridge.app import App
-from jmsbridge.cli.running import ERROR, USAGE
+from jmsbridge.cli.running import ERROR, OK, USAGE
 from jmsbridge.cli.serve.loglines import log_early, log_to_stderr
-from jmsbridge.cli.serve.order import VARIABLE, Order, Report, module_and_attribute
+from jmsbridge.cli.serve.order import ENDED_ITSELF, VARIABLE, Order, Report, module_and_attribute
 from jmsbridge.core.runtime.threads import start_thread
 from jmsbridge.errors import ConfigurationError
 
@@ -90,7 +90,8 @@ def serve(order: Order) -> int:
         start_thread("jmsbridge-run-report", lambda: _report(app, order))
         if order.asks_depths:
             start_thread("jmsbridge-run-depths", lambda: _ask_depths(app))
-        return app.run(order.target, **order.given)
+        code = app.run(order.target, **order.given)
+        return ENDED_ITSELF if code == OK and app.has_asked_to_stop else code
     except ConfigurationError as error:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends, and the exit code tells why
         log_to_stderr(order.json_lines)

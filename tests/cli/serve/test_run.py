@@ -221,6 +221,28 @@ def test_a_process_that_ended_itself_leaves_the_others_ready(tmp_path: Path, run
     assert run.end() == 0
 
 
+def test_a_process_that_another_program_has_stopped_is_started_again(tmp_path: Path, runs: list[Run]) -> None:
+    run = Run(tmp_path)
+    runs.append(run)
+    run.send("a")
+    (reply,) = run.replies(1)
+    os.kill(int(reply.rpartition(" ")[2]), signal.SIGTERM)
+    eventually(lambda: run.logged("worker 0 ended with 0; restarted in 1 s"))
+    run.send("b")
+    (after,) = run.replies(1)
+    assert after.rpartition(" ")[2] != reply.rpartition(" ")[2]
+    assert run.end() == 0
+
+
+def test_a_process_that_was_killed_before_the_stop_is_no_failure_of_the_stop(tmp_path: Path, runs: list[Run]) -> None:
+    run = Run(tmp_path, "--processes", "2")
+    runs.append(run)
+    eventually(lambda: sum("listening" in line for line in run.lines) == 2, 20)
+    run.send("die")
+    eventually(lambda: run.logged("ended with -9"))
+    assert run.end() == 0
+
+
 def test_what_the_application_logs_while_it_is_imported_has_the_form_of_the_log(
     tmp_path: Path, runs: list[Run]
 ) -> None:
