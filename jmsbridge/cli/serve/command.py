@@ -64,7 +64,6 @@ def run(  # size: one parameter per option of the command line
             given={name: value for name, value in broker.given.items() if value is not None},
             stop_timeout=limit,
             json_lines=not on_terminal,
-            asks_depths=number == 0,
         )
         for number in range(processes)
     ]

@@ -26,7 +26,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     given: dict[str, Any] = {}
     stop_timeout: float | None = None
     json_lines: bool = True
-    asks_depths: bool = False
+    asking: int = -1
+    """The pipe of which each byte asks for the depths."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

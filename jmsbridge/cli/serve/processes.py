@@ -1,5 +1,6 @@
 """One worker process as the supervising process sees it: its reports, its log, its end, and its next start."""
 
+import contextlib
 import logging
 import os
 import queue
@@ -26,6 +27,7 @@ _LONGEST_PAUSE = 30.0
 _HEALTHY = 60.0  # seconds of life after which the pauses begin anew
 _GRACE = 30.0  # for a process that has not reported how long its end may take
 _MORE = 10.0  # beyond that
+_LATELY = 5.0  # seconds since the report that comes every second
 
 
 class Slot:
@@ -46,6 +48,7 @@ class Slot:
         self._pause = _PAUSE
         self._begun = 0.0
         self._kill_at: float | None = None
+        self._asking: int | None = None  # the pipe to the process
 
     @property
     def pid(self) -> int | None:
@@ -68,22 +71,27 @@ class Slot:
     def _start(self) -> None:
         """The process gets no signals of the terminal: they are for the supervising process."""
         reading, writing = os.pipe()
-        order = msgspec.structs.replace(self._order, pipe=writing)
+        asked, asking = os.pipe()
+        os.set_blocking(asking, False)
+        order = msgspec.structs.replace(self._order, pipe=writing, asking=asked)
         try:
             self._process = process = subprocess.Popen(
                 [sys.executable, "-m", "jmsbridge.cli.serve.worker"],
                 env={**os.environ, VARIABLE: json_text(msgspec.to_builtins(order))},
                 stdin=subprocess.DEVNULL,
                 stderr=None if order.json_lines else subprocess.PIPE,
-                pass_fds=[writing],
+                pass_fds=[writing, asked],
                 process_group=0,
                 text=True,
             )
         except OSError:
             os.close(reading)
+            os.close(asking)
             raise
         finally:
             os.close(writing)
+            os.close(asked)
+        self._asking = asking
         self.report, self.code, self.due, self._kill_at = None, None, None, None
         self._begun = time.monotonic()
         start_thread("jmsbridge-run-reports", lambda: self._read(process, reading))
@@ -109,7 +117,20 @@ class Slot:
     def end(self) -> None:
         """The process has ended."""
         assert self._process is not None
-        self.code, self._process = self._process.returncode, None
+        assert self._asking is not None
+        os.close(self._asking)
+        self.code, self._process, self._asking = self._process.returncode, None, None
+
+    def can_tell_depths(self) -> bool:
+        """Whether the process is connected, and has reported lately."""
+        report = self.reported
+        return report is not None and report.status.state == "connected" and time.monotonic() - self.heard < _LATELY
+
+    def ask_depths(self) -> None:
+        """Have the next reports of the process show how many messages wait now."""
+        if self._asking is not None:
+            with contextlib.suppress(BlockingIOError, BrokenPipeError):  # it is asked already, or ends
+                os.write(self._asking, b"?")
 
     def again(self) -> None:
         """Start another process, after a pause that grows unless the last one has lived long."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
+
 from jmsbridge.app.running import UNFINISHED
 from jmsbridge.cli.running import ERROR, OK, USAGE
 from jmsbridge.cli.serve.health import Health, ProcessHealth
@@ -22,6 +24,7 @@ log = logging.getLogger("jmsbridge.run")
 
 _TICK = 0.5
 _SILENT = 30.0  # seconds without the report that comes every second, after which a process counts as stuck
+_DEPTHS_EVERY = 5.0  # seconds
 _LOADING = 120.0  # seconds for which the application's modules may be imported
 _WORST = ("stuck", "dead", "failed", "connecting", "reconnecting", "closed")
 
@@ -38,6 +41,9 @@ class Supervisor:
         self._is_reloading = False
         self._handled = (time.monotonic(), 0)
         self._rate = 0.0
+        self._asked: Slot | None = None
+        """The one process that asks the broker for depths; those that the others have reported before are old."""
+        self._ask_at = 0.0
 
     def run(self, show: Callable[[str], None]) -> int:
         """Serve until a signal, or until no process is left; returns the exit code. ``show`` gets lines of progress."""
@@ -64,6 +70,7 @@ class Supervisor:
     def _look(self) -> None:
         for slot in self._slots:
             slot.check()
+        self._ask_depths()
         changed = self._sources is not None and not self._stopping and self._sources.has_changed()
         if changed and not self._is_reloading:  # else they are ending already: a second signal would end them at once
             log.warning("a source file has changed: reloading")
@@ -73,6 +80,15 @@ class Supervisor:
             self._is_reloading = False
             for slot in self._slots:
                 slot.due = time.monotonic()
+
+    def _ask_depths(self) -> None:
+        """Of one process that can tell: the same one as before, unless that no longer can."""
+        before = self._asked
+        if before is None or not before.can_tell_depths():
+            self._asked = next((slot for slot in self._slots if slot.can_tell_depths()), None)
+        if self._asked is not None and (self._asked is not before or time.monotonic() >= self._ask_at):
+            self._ask_at = time.monotonic() + _DEPTHS_EVERY
+            self._asked.ask_depths()
 
     def _stop_all(self, *, again: bool) -> None:
         for slot in self._slots:
@@ -126,7 +142,9 @@ class Supervisor:
 
     def health(self) -> Health:
         """How the processes are doing."""
-        processes = [_health_of(number, slot) for number, slot in enumerate(self._slots)]
+        processes = [
+            _health_of(number, slot, tells_depths=slot is self._asked) for number, slot in enumerate(self._slots)
+        ]
         states = {process.state for process in processes}
         best = "connected" if "connected" in states else "closed"
         return Health(state=next((state for state in _WORST if state in states), best), processes=processes)
@@ -151,15 +169,25 @@ class Supervisor:
         for what, number in (
             ("failed", sum(each.failed for each in listeners)),
             ("dead-lettered", sum(each.dead_lettered for each in listeners)),
-            ("waiting", sum(each.depth or 0 for each in listeners)),
+            ("waiting", self._waiting()),
             ("restarts", sum(slot.restarts for slot in self._slots)),
         ):
             if number:
                 parts.append(f"{number:,} {what}")
         return " · ".join(parts)
 
+    def _waiting(self) -> int:
+        """How many messages wait. Listeners of one queue with selectors share it; topics have subscriptions."""
+        report = None if self._asked is None else self._asked.reported
+        listeners = [] if report is None else report.status.listeners
+        depths = {
+            each.destination if each.destination.startswith("queue:") else each.name: each.depth or 0
+            for each in listeners
+        }
+        return sum(depths.values())
 
-def _health_of(number: int, slot: Slot) -> ProcessHealth:
+
+def _health_of(number: int, slot: Slot, *, tells_depths: bool) -> ProcessHealth:
     report = slot.reported
     if slot.pid is None:
         state = "ended" if slot.code in (OK, ENDED_ITSELF) and slot.due is None else "dead"
@@ -169,4 +197,6 @@ def _health_of(number: int, slot: Slot) -> ProcessHealth:
         is_stuck = report.status.is_stuck or time.monotonic() - slot.heard > _SILENT
         state = "stuck" if is_stuck else report.status.state
     listeners = [] if report is None else report.status.listeners
+    if not tells_depths:
+        listeners = [msgspec.structs.replace(each, depth=None) for each in listeners]
     return ProcessHealth(number=number, pid=slot.pid, restarts=slot.restarts, state=state, listeners=list(listeners))

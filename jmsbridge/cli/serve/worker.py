@@ -25,7 +25,6 @@ __all__ = ["load", "main", "serve"]
 log = logging.getLogger("jmsbridge.run")
 
 _EVERY = 1.0  # seconds between reports
-_DEPTHS_EVERY = 5.0
 _AT_EXIT = 5.0  # seconds for what is registered with atexit
 
 
@@ -69,15 +68,13 @@ def _report(app: App, order: Order) -> None:
         rest.wait(_EVERY)
 
 
-def _ask_depths(app: App) -> None:
+def _ask_depths(app: App, order: Order) -> None:
     """Ask the broker, which may take long, for the depths that the reports then show; on a thread of its own."""
-    rest = threading.Event()
-    while True:
+    while os.read(order.asking, 100):
         try:
             app.status(depths=True)
         except Exception:
             log.exception("the depths are not known")
-        rest.wait(_DEPTHS_EVERY)
 
 
 def serve(order: Order) -> int:
@@ -88,8 +85,7 @@ def serve(order: Order) -> int:
         if order.stop_timeout is not None:
             app.stop_timeout = order.stop_timeout
         start_thread("jmsbridge-run-report", lambda: _report(app, order))
-        if order.asks_depths:
-            start_thread("jmsbridge-run-depths", lambda: _ask_depths(app))
+        start_thread("jmsbridge-run-depths", lambda: _ask_depths(app, order))
         code = app.run(order.target, **order.given)
         return ENDED_ITSELF if code == OK and app.has_asked_to_stop else code
     except ConfigurationError as error:

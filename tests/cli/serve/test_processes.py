@@ -9,9 +9,13 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+import jmsbridge
+from jmsbridge import Queue
 from jmsbridge.cli.serve import processes, supervisor
 from jmsbridge.cli.serve.health import Health, HealthServer
 from jmsbridge.cli.serve.order import Order, module_and_attribute
@@ -131,6 +135,50 @@ def test_a_process_that_reports_no_more_is_stuck(monkeypatch: pytest.MonkeyPatch
         eventually(lambda: not served.health().is_live)
         os.kill(pid, signal.SIGCONT)
         eventually(lambda: served.health().is_ready)
+    finally:
+        served._kill_all()
+
+
+SELECTING = """
+from jmsbridge.app import App
+app = App("embedded:broker.db")
+
+@app.listener("orders", selector="rush = TRUE")
+def on_rush(text: str) -> None: ...
+
+@app.listener("orders", selector="rush = FALSE")
+def on_order(text: str) -> None: ...
+"""
+
+
+def test_the_depth_is_told_by_a_process_that_can(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And what waits in a queue of two listeners counts once."""
+    (tmp_path / "shop.py").write_text(SELECTING, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    monkeypatch.chdir(tmp_path)
+    with jmsbridge.context("embedded:broker.db") as context:
+        context.create_producer().send(Queue("orders"), "neither").send(Queue("orders"), "nor")
+    monkeypatch.setattr(processes, "_LATELY", 3.0)
+    served = Supervisor([Order(app="shop:app", number=number, pipe=-1) for number in range(2)], None)
+    served._start_due()
+
+    def tells(*expected: int | None) -> bool:
+        served._look()
+        return [each["depth"] for each in depths(served)] == list(expected)
+
+    def depths(served: Supervisor) -> list[dict[str, Any]]:
+        told = msgspec.to_builtins(served.health())
+        return [process["listeners"][0] for process in told["processes"] if process["listeners"]]
+
+    pid = served._slots[0].pid
+    assert pid is not None
+    try:
+        eventually(lambda: served._slots[0].can_tell_depths(), timeout=20)
+        eventually(lambda: tells(2, None), timeout=20)
+        assert served.line().endswith("2 waiting")
+        os.kill(pid, signal.SIGSTOP)
+        eventually(lambda: tells(None, 2), timeout=20)
+        assert served.line().endswith("2 waiting")
     finally:
         served._kill_all()
 
