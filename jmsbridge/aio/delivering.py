@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jmsbridge.aio.line import Line
-from jmsbridge.aio.loops import Port
+from jmsbridge.aio.loops import Port, in_task
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.spi import BackendError
@@ -155,9 +155,9 @@ class Delivering:
             result = listener(message)
             if inspect.isawaitable(result):
                 await result
-        except GeneratorExit:  # the loop is closed, and this task garbage
-            raise
         except BaseException as raised:  # user code; even SystemExit must not end the loop
+            if isinstance(raised, GeneratorExit) and not in_task(self._task):
+                raise  # the loop is closed, and this task garbage
             error = raised
         finally:
             run.lasts = False

@@ -7,6 +7,7 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from jmsbridge.core.connection import ConnectionCore
 from jmsbridge.core.runtime.closing import State
@@ -15,12 +16,17 @@ from jmsbridge.core.runtime.interrupts import Work, start_whole
 from jmsbridge.core.runtime.waiting import LONGEST_WAIT, WaitSet
 from jmsbridge.errors import IllegalStateException
 
-__all__ = ["LoopExecutor", "Port", "running_loop", "wait_changed"]
+__all__ = ["LoopExecutor", "Port", "in_task", "running_loop", "wait_changed"]
 
 log = logging.getLogger("jmsbridge.aio")
 
 running_loop = asyncio._get_running_loop
 """The loop that runs in the calling thread, or None."""
+
+
+def in_task(task: "asyncio.Task[Any] | None") -> bool:
+    """Whether the caller runs in it; False where a task that is garbage, since its loop is closed, is ended."""
+    return task is not None and asyncio.current_task(task.get_loop()) is task
 
 
 class Port:

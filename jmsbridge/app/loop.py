@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
-from jmsbridge.aio.loops import Port
+from jmsbridge.aio.loops import Port, in_task
 from jmsbridge.aio.pool import wait_to_the_end
 from jmsbridge.core.runtime.threads import start_thread
 
@@ -133,6 +133,10 @@ class EventLoop:
         self._tasks.add(task)
         try:
             return await _InContext(_called(function, positional, named))
+        except GeneratorExit as error:
+            if in_task(task):  # else the loop is closed
+                raise RuntimeError("the listener raised GeneratorExit") from error
+            raise
         finally:
             self._tasks.discard(task)
             if task.cancelling():
@@ -148,12 +152,13 @@ class EventLoop:
     async def _guarded(
         self, outcome: _Outcome, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
     ) -> None:
+        task = asyncio.current_task()
         try:
             outcome.result = await function(*positional, **named)
             outcome.error = None
-        except GeneratorExit:
-            raise
         except BaseException as error:  # SystemExit, too: it would end the loop of all listeners
+            if isinstance(error, GeneratorExit) and not in_task(task):
+                raise  # the loop is closed
             outcome.error = error
         finally:
             outcome.done.release()

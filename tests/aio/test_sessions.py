@@ -123,7 +123,7 @@ async def test_async_listeners_get_one_message_at_a_time_in_order(target: str) -
     await session.connection.close()
 
 
-@pytest.mark.parametrize("error", [ValueError, SystemExit, asyncio.CancelledError])
+@pytest.mark.parametrize("error", [ValueError, SystemExit, GeneratorExit, asyncio.CancelledError])
 @looped
 async def test_what_a_listener_raised_on_comes_again(target: str, error: type[BaseException]) -> None:
     async with await opened(target) as connection, connection.create_session() as session:

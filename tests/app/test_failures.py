@@ -143,10 +143,12 @@ def test_a_listener_of_the_dead_letter_queue_does_not_turn_in_circles(jms_broker
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), ValueError("no"), asyncio.CancelledError()])
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), ValueError("no"), asyncio.CancelledError()]
+)
 @pytest.mark.parametrize("transacted", [False, True])
 def test_whatever_a_listener_raises_its_message_comes_again(
-    jms_broker: JMSBroker, is_async: bool, error: BaseException, transacted: bool
+    jms_broker: JMSBroker, is_async: bool, error: BaseException, transacted: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     app, heard = App(redelivery_delay=0.01), Heard()
 
@@ -166,8 +168,10 @@ def test_whatever_a_listener_raises_its_message_comes_again(
         jms_broker.send("orders", "b")
         heard.wait(3)
         eventually(lambda: app.status().listeners[0].handled == 3)
+        assert app.status().listeners[0].failed == 1
     assert heard == [("a", False), ("a", True), ("b", False)]
     assert jms_broker.messages("orders") == []
+    assert "ended a consumer" not in caplog.text
 
 
 def test_a_result_that_cannot_be_converted_fails_like_the_listener(
