@@ -235,12 +235,14 @@ class Worker:
 
     def _fail(self, message: Message, error: BaseException) -> None:
         self.failed += 1
-        self._tell_failed(error)
-        decision = self._decide(message, error)
-        if decision is Decision.ACCEPT:
-            self._settle(message)
-            return
-        if decision is Decision.DEAD_LETTER and self._dead_letter(message, f"{type(error).__name__}: {error}"):
+        ended = False
+        try:
+            self._tell_failed(error)
+            ended = self._is_dealt_with(message, error)
+        finally:  # whatever is raised here: the next message must not settle this one
+            if not ended and self.listener.mode not in AUTOMATIC:
+                self._undo()
+        if ended:
             return
         if self.listener.mode in AUTOMATIC:
             raise error  # the session logs it, and delivers the message again
@@ -251,7 +253,14 @@ class Worker:
             self.listener.pattern,
             exc_info=error,
         )
-        self._undo()
+
+    def _is_dealt_with(self, message: Message, error: BaseException) -> bool:
+        """Whether the error handler has decided, and the message does not come again."""
+        decision = self._decide(message, error)
+        if decision is Decision.ACCEPT:
+            self._settle(message)
+            return True
+        return decision is Decision.DEAD_LETTER and self._dead_letter(message, _words(error))
 
     def _decide(self, message: Message, error: BaseException) -> Decision | None:
         handler = self.listener.on_error
@@ -301,6 +310,14 @@ class Worker:
                 self._session.recover()
         except JMSException as error:
             log.warning("listener %s: the message comes again from the broker: %s", self.listener.name, error)
+
+
+def _words(error: BaseException) -> str:
+    """Type and text, as far as the error tells it."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__}: "
 
 
 async def _awaited(result: Awaitable[Any]) -> Any:

@@ -10,6 +10,7 @@ import pytest
 import jmsbridge
 from jmsbridge import CLIENT_ACKNOWLEDGE, Message, Queue, Session, TextMessage
 from jmsbridge.app import App, Decision, JsonConverter, Property
+from jmsbridge.app.workers import Worker
 from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.errors import TransactionRolledBackException
 from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
@@ -17,13 +18,14 @@ from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, Order, eventually, request, texts
 
 CONVERTER = JsonConverter({"Order": Order})
+MODES = [{"transacted": False}, {"transacted": True}, {"acknowledge": CLIENT_ACKNOWLEDGE}]
 
 
 def dead(broker: JMSBroker, queue: str = "DLQ", count: int = 1) -> list[Message]:
     return list(eventually(lambda: found if len(found := broker.messages(queue)) >= count else None))
 
 
-@pytest.mark.parametrize("mode", [{}, {"transacted": True}, {"acknowledge": CLIENT_ACKNOWLEDGE}], ids=str)
+@pytest.mark.parametrize("mode", MODES, ids=str)
 def test_what_cannot_be_converted_is_dead_lettered_at_once(jms_broker: JMSBroker, mode: dict[str, Any]) -> None:
     app, heard = App(converter=CONVERTER), Heard()
 
@@ -209,9 +211,7 @@ def test_a_result_without_destination_is_dropped_and_told_once(
 # ---- error handlers
 
 
-@pytest.mark.parametrize(
-    "mode", [{"transacted": False}, {"transacted": True}, {"acknowledge": CLIENT_ACKNOWLEDGE}], ids=str
-)
+@pytest.mark.parametrize("mode", MODES, ids=str)
 def test_an_error_handler_may_dead_letter_at_once(jms_broker: JMSBroker, mode: dict[str, Any]) -> None:
     app, seen = App(), Heard()
 
@@ -235,6 +235,51 @@ def test_an_error_handler_may_dead_letter_at_once(jms_broker: JMSBroker, mode: d
     assert letter.get_body(str) == "x"
     assert seen == [("no x", "x")]
     assert texts(jms_broker, "log") == []
+
+
+class WordlessError(Exception):
+    """Its text is not to be had."""
+
+    def __str__(self) -> str:
+        raise LookupError("no words")
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_an_error_without_words_is_dead_lettered_as_well(jms_broker: JMSBroker, mode: dict[str, Any]) -> None:
+    app = App()
+
+    @app.listener("orders", on_error=lambda error, message: Decision.DEAD_LETTER, **mode)
+    def listener(text: str) -> None:
+        raise WordlessError
+
+    with app:
+        jms_broker.send("orders", "x")
+        (letter,) = dead(jms_broker)
+    assert letter.get_string_property(DEAD_LETTER_REASON) == "WordlessError: "
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_a_message_whose_failure_cannot_be_told_is_not_settled_with_the_next(
+    jms_broker: JMSBroker, monkeypatch: pytest.MonkeyPatch, mode: dict[str, Any]
+) -> None:
+    def refuse(worker: Worker, error: BaseException) -> None:
+        raise RuntimeError("as a filter of the log or an exporter of spans may")
+
+    monkeypatch.setattr(Worker, "_tell_failed", refuse)
+    app, heard = App(redelivery_delay=0.01), Heard()
+
+    @app.listener("orders", **mode)
+    def listener(text: str, session: Session) -> None:
+        if mode.get("transacted"):
+            session.create_producer(Queue("log")).send(text)
+        heard.append(text)
+        if len(heard) == 1:
+            raise ValueError
+
+    with app:
+        jms_broker.send("orders", "a", "b")
+        assert sorted(heard.wait(3)) == ["a", "a", "b"]
+    assert sorted(texts(jms_broker, "log")) == (["a", "b"] if mode.get("transacted") else [])
 
 
 def test_an_error_handler_may_accept(jms_broker: JMSBroker) -> None:
