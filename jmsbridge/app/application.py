@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 from jmsbridge.app import running
 from jmsbridge.app.container import Container
-from jmsbridge.app.converters import Converter, JsonConverter
+from jmsbridge.app.converters import Converter, converter_of
 from jmsbridge.app.listeners import AnyErrorHandler, AnyPolicy, Listener, concurrency_of, mode_of, where
 from jmsbridge.app.parameters import call_of
 from jmsbridge.app.status import Status
@@ -43,7 +43,7 @@ class App:
         **options: Any,
     ) -> None:
         self._target = target
-        self._converter = JsonConverter() if converter is None else converter
+        self._converter = converter_of(converter)
         self._options = options
         self._listeners: list[Listener] = []
         self._lock = threading.Lock()  # guards _container

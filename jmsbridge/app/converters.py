@@ -17,7 +17,7 @@ from jmsbridge.creating import Creating
 from jmsbridge.errors import ConfigurationError, MessageFormatException
 from jmsbridge.message import BytesMessage, MapMessage, Message, TextMessage
 
-__all__ = ["ConversionException", "Converter", "JsonConverter"]
+__all__ = ["ConversionException", "Converter", "JsonConverter", "converter_of"]
 
 T = TypeVar("T")
 
@@ -52,6 +52,18 @@ class Converter(Protocol):
         """
 
 
+def converter_of(given: Converter | None) -> Converter:
+    """The converter, or a new ``JsonConverter``; ConfigurationError for anything else."""
+    if given is None:
+        return JsonConverter()
+    methods = (getattr(given, name, None) for name in ("to_message", "from_message"))
+    if isinstance(given, type) or not all(callable(method) for method in methods):
+        raise ConfigurationError(
+            f"{given!r} is no converter: that is an object with to_message and from_message, such as JsonConverter(…)"
+        )
+    return given
+
+
 class JsonConverter:
     """Text, bytes and maps as they are, everything else as JSON: dataclasses, ``TypedDict``, msgspec's structs, and
     pydantic's models where it is installed. Thread-safe.
@@ -72,6 +84,8 @@ class JsonConverter:
         max_size: int = 16_000_000,
         max_depth: int = 100,
     ) -> None:
+        if types is not None and not (isinstance(types, Mapping) and all(isinstance(name, str) for name in types)):
+            raise ConfigurationError(f"types must be a mapping from names to types, not {types!r}")
         self._types: dict[str, Any] = dict(types or {})
         self._property = type_property
         self._properties = (type_property, *(name for name in _READ if name != type_property))

@@ -54,6 +54,8 @@ def call_of(function: Any, converter: Converter, name: str) -> Call:
     """How to call this function; ConfigurationError if it cannot be a listener."""
     if not callable(function):
         raise ConfigurationError(f"{function!r} cannot be a listener: it is not callable")
+    if inspect.isclass(function):
+        raise ConfigurationError(f"{function!r} cannot be a listener: it is a class")
     called = _code_of(function)
     if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
         raise ConfigurationError(f"listener {name} has a yield, so that a call would not run it: return the result")
@@ -62,7 +64,12 @@ def call_of(function: Any, converter: Converter, name: str) -> Call:
     named: dict[str, _Read] = {}
     taken = _Taken(name)
     by_name = False  # after a parameter that keeps its default the others are given by name
-    for parameter in inspect.signature(function).parameters.values():
+    parameters = inspect.signature(function).parameters
+    if next(iter(parameters), None) == "self":
+        raise ConfigurationError(
+            f"listener {name} is a method without its object: write app.listener(…)(the_object.method)"
+        )
+    for parameter in parameters.values():
         kind = hints.get(parameter.name, _MISSING)
         read = _reader(parameter, kind, converter, name)
         taken.add(parameter, kind, read)
@@ -154,10 +161,23 @@ def _reader(parameter: inspect.Parameter, kind: Any, converter: Converter, name:
         return _message
     if parameter.default is not _MISSING:
         return None
-    prepare = getattr(converter, "prepare", None)
-    if prepare is not None and not (isinstance(kind, type) and issubclass(kind, Message)):
-        prepare(kind)
+    if not (isinstance(kind, type) and issubclass(kind, Message)):
+        _prepare(converter, kind, where)
     return _body(converter, kind, marks)
+
+
+def _prepare(converter: Converter, kind: Any, where: str) -> None:
+    if isinstance(kind, type) and kind.__module__.startswith("jmsbridge."):
+        raise ConfigurationError(
+            f"{where} is {kind.__module__}.{kind.__qualname__}, which listeners do not get: "
+            "they get the message, its body, its properties and the jmsbridge.Session"
+        )
+    prepare = getattr(converter, "prepare", None)
+    if prepare is not None:
+        try:
+            prepare(kind)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{where}: {error}") from error
 
 
 def _body(converter: Converter, kind: Any, marks: tuple[msgspec.Meta, ...]) -> _Read:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from jmsbridge.app.converters import Converter, JsonConverter
+from jmsbridge.app.converters import Converter, converter_of
 from jmsbridge.app.listeners import where
 from jmsbridge.app.requests import Requests, Waiting
 from jmsbridge.app.sessions import LentSession, SessionPool
@@ -248,7 +248,7 @@ class Template(_Calls, Closing, Strict):
         **options: Any,
     ) -> None:
         self._factory = target if isinstance(target, ConnectionFactory) else ConnectionFactory(target, **options)
-        self._converter = JsonConverter() if converter is None else converter
+        self._converter = converter_of(converter)
         self._limits = (arguments.positive(sessions, "sessions"), arguments.positive(max_requests, "max_requests"))
         self._lock = threading.Lock()
         self._opened: _Open | None = None

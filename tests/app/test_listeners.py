@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from jmsbridge import CLIENT_ACKNOWLEDGE, Message, Queue, Session, TextMessage, Topic
+from jmsbridge import CLIENT_ACKNOWLEDGE, Message, Queue, Session, Template, TextMessage, Topic, aio
 from jmsbridge.app import App, JsonConverter, Property
 from jmsbridge.errors import ConfigurationError, IllegalState
 from jmsbridge.testing.broker import JMSBroker
@@ -361,6 +361,13 @@ def _unreadable(a: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa
 def _strange(a: threading.Event) -> None: ...
 
 
+def _async_session(order: Order, session: aio.Session) -> None: ...
+
+
+class Shop:
+    def method(self, order: Order) -> None: ...
+
+
 def _good(a: Order) -> None: ...
 
 
@@ -388,7 +395,10 @@ def _only_by_place(message: Message, rush: bool = False, a: Annotated[str, Prope
         (_many, {}, r"cannot have \*messages"),
         (_list_property, {}, "a property is read as str, int, float, bool or Any"),
         (_unreadable, {}, "an annotation of listener _unreadable cannot be read"),
-        (_strange, {}, "Event cannot be read from JSON"),
+        (_strange, {}, "parameter 'a' of listener _strange: Event cannot be read from JSON"),
+        (_async_session, {}, r"_async_session is jmsbridge\.aio\.session\.Session"),
+        (Shop.method, {}, r"listener Shop.method is a method without its object: .*\(…\)\(the_object.method\)"),
+        (Shop, {}, "Shop'> cannot be a listener: it is a class"),
         (5, {}, "5 cannot be a listener"),
         (_good, {"concurrency": 0}, r"concurrency must be a number, or \(from, to\), not 0"),
         (_good, {"concurrency": (3, 2)}, "concurrency must be"),
@@ -420,6 +430,26 @@ def _only_by_place(message: Message, rush: bool = False, a: Annotated[str, Prope
 def test_mistakes_are_told_when_the_listener_is_defined(function: Any, settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         App().listener(**{"destination": "orders", **settings})(function)
+
+
+def test_a_method_of_an_object_is_a_listener() -> None:
+    app = App()
+    app.listener("orders")(Shop().method)
+    assert [each.name for each in app.listeners] == ["Shop.method"]
+
+
+@pytest.mark.parametrize("converter", [JsonConverter, object(), 5])
+def test_what_cannot_convert_is_refused(converter: Any) -> None:
+    with pytest.raises(ConfigurationError, match="is no converter"):
+        App(converter=converter)
+    with pytest.raises(ConfigurationError, match="is no converter"):
+        Template(converter=converter)
+
+
+@pytest.mark.parametrize("types", [[Order], {3: Order}, "Order"])
+def test_types_without_names_are_refused(types: Any) -> None:
+    with pytest.raises(ConfigurationError, match="types must be a mapping from names to types"):
+        JsonConverter(types)
 
 
 def test_mistakes_that_show_at_start(jms_broker: JMSBroker) -> None:
