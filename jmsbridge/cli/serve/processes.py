@@ -8,17 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import IO
+from collections.abc import Callable, Iterable
+from typing import IO, NamedTuple, Self
 
 import msgspec
 
+from jmsbridge.app.status import ListenerStatus
 from jmsbridge.cli.printing import json_text
 from jmsbridge.cli.running import note
 from jmsbridge.cli.serve.order import VARIABLE, Order, Report
 from jmsbridge.core.runtime.threads import start_thread
 
-__all__ = ["Slot"]
+__all__ = ["Counts", "Slot"]
 
 log = logging.getLogger("jmsbridge.run")
 
@@ -28,6 +29,19 @@ _HEALTHY = 60.0  # seconds of life after which the pauses begin anew
 _GRACE = 30.0  # for a process that has not reported how long its end may take
 _MORE = 10.0  # beyond that
 _LATELY = 5.0  # seconds since the report that comes every second
+
+
+class Counts(NamedTuple):
+    """What listeners have done."""
+
+    handled: int = 0
+    failed: int = 0
+    dead_lettered: int = 0
+
+    def plus(self, others: Iterable[ListenerStatus | Self]) -> Self:
+        """These and others together."""
+        every = [self, *others]
+        return type(self)(*(sum(getattr(each, name) for each in every) for name in self._fields))
 
 
 class Slot:
@@ -49,6 +63,7 @@ class Slot:
         self._begun = 0.0
         self._kill_at: float | None = None
         self._asking: int | None = None  # the pipe to the process
+        self._counts = self._before = Counts()  # of the process that runs, and of those before it
 
     @property
     def pid(self) -> int | None:
@@ -107,6 +122,8 @@ class Slot:
                     return  # it was killed while it wrote this
                 report = msgspec.json.decode(line, type=Report)
                 if self._process is process:
+                    if report.status.listeners:  # none when it has stopped
+                        self._counts = Counts().plus(report.status.listeners)
                     self.report, self.heard = report, time.monotonic()
 
     def _wait(self, process: "subprocess.Popen[str]") -> None:
@@ -120,6 +137,12 @@ class Slot:
         assert self._asking is not None
         os.close(self._asking)
         self.code, self._process, self._asking = self._process.returncode, None, None
+        self._before, self._counts = self.counts, Counts()
+
+    @property
+    def counts(self) -> Counts:
+        """What the listeners of all its processes have done, as far as they have reported it."""
+        return self._before.plus([self._counts])
 
     def can_tell_depths(self) -> bool:
         """Whether the process is connected, and has reported lately."""

@@ -14,7 +14,7 @@ from jmsbridge.app.running import UNFINISHED
 from jmsbridge.cli.running import ERROR, OK, USAGE
 from jmsbridge.cli.serve.health import Health, ProcessHealth
 from jmsbridge.cli.serve.order import ENDED_ITSELF, Order
-from jmsbridge.cli.serve.processes import Slot
+from jmsbridge.cli.serve.processes import Counts, Slot
 from jmsbridge.cli.serve.reloading import Sources
 from jmsbridge.core.runtime.signals import handling_stops
 
@@ -153,7 +153,8 @@ class Supervisor:
         """How they are doing, in one line."""
         reports = [slot.reported for slot in self._slots]
         listeners = [each for report in reports if report is not None for each in report.status.listeners]
-        handled = sum(each.handled for each in listeners)
+        counts = Counts().plus(slot.counts for slot in self._slots)
+        handled = counts.handled
         then, before = self._handled
         now = time.monotonic()
         if now - then >= 1:
@@ -167,8 +168,8 @@ class Supervisor:
             f"{handled:,} handled ({self._rate:,.0f}/s)",
         ]
         for what, number in (
-            ("failed", sum(each.failed for each in listeners)),
-            ("dead-lettered", sum(each.dead_lettered for each in listeners)),
+            ("failed", counts.failed),
+            ("dead-lettered", counts.dead_lettered),
             ("waiting", self._waiting()),
             ("restarts", sum(slot.restarts for slot in self._slots)),
         ):

@@ -183,6 +183,24 @@ def test_the_depth_is_told_by_a_process_that_can(monkeypatch: pytest.MonkeyPatch
         served._kill_all()
 
 
+def test_what_an_ended_process_has_handled_still_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SERVING.replace("embedded:?broker=silent", "embedded:broker.db"), "utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'backends'}")
+    monkeypatch.chdir(tmp_path)
+    with jmsbridge.context("embedded:broker.db") as context:
+        context.create_producer().send(Queue("orders"), "one").send(Queue("orders"), "two")
+    served = Supervisor([Order(app="shop:app", number=0, pipe=-1)], None)
+    served._start_due()
+    try:
+        eventually(lambda: "2 handled" in served.line(), timeout=20)
+        served._slots[0].kill()
+        served._handle(*served._events.get(timeout=20))
+        assert served.health().state == "dead"
+        assert "2 handled" in served.line()
+    finally:
+        served._kill_all()
+
+
 COUNTING = """
 import signal, time
 def count(number, frame):
