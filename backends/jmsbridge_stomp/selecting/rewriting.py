@@ -86,15 +86,20 @@ class _Rewriter:
             return self._compare(node, "=", True)
         if isinstance(node, IsNull):
             made = self._is_null(node.identifier.name)
-        elif isinstance(node, In):
-            made = self._among(node.identifier.name, node.choices)
-        elif isinstance(node, Like):
-            made = self._like(node)
-        elif isinstance(node, Between):
-            made = self._between(node)
-        else:
-            return self._comparison(node) if isinstance(node, Comparison) else _UNKNOWN  # arithmetic: refused above it
-        return made.opposite if node.negated else made
+            return made.opposite if node.negated else made
+        if isinstance(node, In):
+            return self._if_alike(node, self._among(node.identifier.name, node.choices), node.identifier, "")
+        if isinstance(node, Like):
+            return self._if_alike(node, self._like(node), node.identifier, "")
+        if isinstance(node, Between):
+            return self._if_alike(node, self._between(node), node.value, 0)
+        return self._comparison(node) if isinstance(node, Comparison) else _UNKNOWN  # arithmetic: refused above it
+
+    def _if_alike(self, node: In | Like | Between, made: Written, value: Node, kind: float | str) -> Written:
+        """With a value of another type than ``kind`` the condition is false, negated or not (rule SE-18)."""
+        made = made.opposite if node.negated else made
+        assert isinstance(value, Identifier)
+        return Written(made.true, self._or_unlike(made.false, value.name, kind))
 
     def _comparison(self, node: Comparison) -> Written:
         left, right, operator = node.left, node.right, node.operator

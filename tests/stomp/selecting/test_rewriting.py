@@ -34,6 +34,8 @@ def for_artemis(selector: str) -> str:
         ("NOT (s = 'x')", ["s <> 'x'", """jb_types LIKE '%"s": "%' ESCAPE '!'"""]),
         ("s = '42'", ["s LIKE '%'", """NOT (jb_types LIKE '%"s": "%' ESCAPE '!')""", "AND s = '42'"]),
         ("s NOT IN ('a', 'b')", ["NOT (s IN ('a', 'b'))"]),
+        ("NOT (s IN ('a', 'b'))", ["NOT (s IN ('a', 'b'))", """OR jb_types LIKE '%"s": "%' ESCAPE '!'"""]),
+        ("NOT (n BETWEEN 1 AND 2)", ["n < 1.0", "n > 2.0", """LIKE '%"n": "boolean"%'"""]),
         ("größe <> 5", ['"größe" < 5.0 OR "größe" > 5.0', r'%"gr\u00f6\u00dfe": "%']),
         ("JMSPriority BETWEEN 3 AND 6", ["AMQPriority >= 3 AND AMQPriority <= 6"]),
         ("JMSDeliveryMode = 'PERSISTENT'", ["AMQDurable = 'DURABLE'"]),

@@ -188,6 +188,29 @@ def test_sel_in_and_like_on_null_and_on_other_types(harness: Harness, kind: str)
     )
 
 
+@rule("SE-12", "SE-18")
+@on_queue_and_topic
+def test_sel_not_of_what_other_types_make_false(harness: Harness, kind: str) -> None:
+    """IN, LIKE and BETWEEN are false on another type, so that NOT before them matches; on null they are unknown."""
+    Selection(harness, kind).check(
+        {"s": "a", "i": 1, "flag": True},
+        {
+            "NOT (i IN ('1'))": True,
+            "NOT (i NOT IN ('1'))": True,
+            "NOT (flag LIKE 't%')": True,
+            "NOT (i NOT LIKE '1')": True,
+            "NOT (s BETWEEN 1 AND 5)": True,
+            "NOT (s NOT BETWEEN 1 AND 5)": True,
+            "NOT (flag BETWEEN 0 AND 1)": True,
+            "NOT (s NOT IN ('a'))": True,
+            "NOT (s IN ('a'))": False,
+            "NOT (i BETWEEN 1 AND 5)": False,
+            "NOT (absent LIKE 'a%')": False,
+            "NOT (absent NOT BETWEEN 1 AND 5)": False,
+        },
+    )
+
+
 @rule("SE-19")
 @on_queue_and_topic
 def test_sel_like_patterns(harness: Harness, kind: str) -> None:
