@@ -11,6 +11,7 @@ from integration.stomp.opening import (
     check_late_settlements,
     check_long_listener,
     check_tls,
+    check_unmatched_in_a_transaction,
     new_queue,
     open_link,
 )
@@ -66,6 +67,10 @@ def test_large_bytes(activemq: Broker) -> None:
 
 def test_late_settlements_stop_nothing(activemq: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     check_late_settlements(activemq, monkeypatch, "_CLASSIC", 25, ordered=False)
+
+
+def test_unmatched_messages_in_a_transaction_stop_nothing(activemq: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_unmatched_in_a_transaction(activemq, monkeypatch, "_CLASSIC", 25)
 
 
 def test_a_long_listener(activemq: Broker) -> None:

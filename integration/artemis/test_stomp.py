@@ -14,6 +14,7 @@ from integration.stomp.opening import (
     check_late_settlements,
     check_long_listener,
     check_tls,
+    check_unmatched_in_a_transaction,
     new_queue,
     open_link,
 )
@@ -83,6 +84,10 @@ def test_large_bytes(artemis: Broker) -> None:
 
 def test_late_settlements_stop_nothing(artemis: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     check_late_settlements(artemis, monkeypatch, "_ARTEMIS", 20000, ordered=True)
+
+
+def test_unmatched_messages_in_a_transaction_stop_nothing(artemis: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_unmatched_in_a_transaction(artemis, monkeypatch, "_ARTEMIS", 20000)
 
 
 def test_a_long_listener(artemis: Broker) -> None:

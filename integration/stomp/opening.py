@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from typing import Any
 
 import msgspec
@@ -10,9 +11,11 @@ import pytest
 import jmsbridge
 from integration.lab.admin.stomp import Stomp
 from integration.lab.broker import Broker
+from jmsbridge import EmulationWarning, Topic
 from jmsbridge.spi import Address, BodyKind, ConnectFailed, Endpoint, Native, Outcome
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, send, settle, subscribe
+from jmsbridge.testing.suite.support import send_coloured, text_of
 from jmsbridge_stomp.backend import StompOptions, backend, tls_backend
 from jmsbridge_stomp.connection import products
 from jmsbridge_stomp.connection.options import WithoutTls
@@ -24,6 +27,7 @@ __all__ = [
     "check_late_settlements",
     "check_long_listener",
     "check_tls",
+    "check_unmatched_in_a_transaction",
     "new_queue",
     "open_link",
 ]
@@ -118,6 +122,21 @@ def check_late_settlements(
     left = [arrival.envelope.properties["n"] for arrival in again.arrivals]
     assert (left if ordered else sorted(left)) == list(range(count - 5, count))
     link.close()
+
+
+def check_unmatched_in_a_transaction(broker: Broker, monkeypatch: pytest.MonkeyPatch, row: str, window: int) -> None:
+    """A transacted session that waits for a match has nothing to commit, and what does not match does not stop it.
+
+    ``window`` is as for ``check_late_settlements``.
+    """
+    monkeypatch.setattr(products, row, msgspec.structs.replace(getattr(products, row), late_window=window))
+    topic = Topic(f"stomp-{os.urandom(4).hex()}")
+    with jmsbridge.connect(broker.url("stomp")) as connection, warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmulationWarning)
+        connection.start()
+        consumer = connection.create_session(transacted=True).create_consumer(topic, "colour = 'red'")
+        send_coloured(connection.create_session(), topic, *["green"] * 100, "red")
+        assert text_of(consumer.receive(timeout=10)) == "red"
 
 
 def check_long_listener(broker: Broker) -> None:

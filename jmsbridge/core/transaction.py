@@ -86,6 +86,9 @@ def _link_lost() -> BackendError:
 class BrokerTransactions:
     """Transactions of the broker: all or nothing."""
 
+    has_settlements = True
+    """Whether what is settled belongs to them."""
+
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
@@ -114,6 +117,8 @@ class OrderedTransactions(BrokerTransactions):
     The sends are all or nothing. What was consumed comes again if the commit fails, and if only acknowledging fails.
     """
 
+    has_settlements = False
+
     def send(self, transaction: SessionTransaction, envelope: Envelope, ticket: Ticket) -> None:
         """Send in the broker's transaction."""
         transaction.sends.append(envelope)
@@ -132,6 +137,8 @@ class EmulatedTransactions:
 
     A failure before anything was sent is a clean rollback; later some sends may be visible: InDoubt lists them.
     """
+
+    has_settlements = False
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -286,6 +293,11 @@ class SessionTransactions:
             self._roll_back(strategy, timeout)
         return ending.take_deliveries()
 
+    @property
+    def has_settlements(self) -> bool:
+        """Whether what is settled belongs to the broker's transaction."""
+        return self._strategy is not None and self._strategy.has_settlements
+
     def unsettled(self) -> tuple[Delivery, ...]:
         """What was consumed in a transaction that has not ended, or in one that failed with its link."""
         with self._lock:
@@ -348,6 +360,13 @@ class TransactedPolicy(AcknowledgePolicy):
     def before_handover(self, delivery: Delivery) -> None:
         """Add it to the transaction."""
         self._transactions.current.consume(delivery)
+
+    def drop(self, delivery: Delivery) -> None:
+        """Settle it with the transaction, if it can only be settled so."""
+        if self._transactions.has_settlements:
+            self._transactions.current.consume(delivery)
+        else:
+            super().drop(delivery)
 
     def unsettled(self) -> tuple[Delivery, ...]:
         """What was consumed in a transaction that has not ended."""

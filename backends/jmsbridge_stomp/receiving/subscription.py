@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from jmsbridge.selectors import Selector, compile_selector
 from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Interest, Mode, Native, Outcome, Ticket
 from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.deliveries.credit import CreditGate
@@ -16,7 +17,7 @@ from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, refused
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
-from jmsbridge_stomp.messages.wire import Decoder
+from jmsbridge_stomp.messages.wire import Decoder, Inbound
 from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving.answers import Answers
 from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
@@ -74,6 +75,7 @@ class Subscription:
         self._commands = Commands(self._life, lambda: self._error, self._settle_accepted)
         accept, size_of = self._accept if interest.presettled else None, _size_of if interest.deferred else None
         self._gate = CreditGate(inbox, accept, self._expire, size_of)
+        self._selector = _dropped_early(interest) if transaction is not None else None
         self._late = LateWindow(facts.product, interest, self._gate)
         self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._give_back)
         self._receiver: Receiver | None = None
@@ -302,7 +304,7 @@ class Subscription:
         self._came += 1
         self._stay_fresh(_NEXT)
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
-        if self.interest.no_local and inbound.sender == self._facts.sender:
+        if self._is_unwanted(inbound):
             receiver.accept(delivery, None)
         elif is_expired(inbound.envelope):
             self._expire(delivery)
@@ -312,6 +314,12 @@ class Subscription:
             self._gate.hand_up()
             if delivery.size:
                 self._late.arrived(receiver, delivery.size)
+
+    def _is_unwanted(self, inbound: Inbound) -> bool:
+        """Whether the consumer is not to get a message; it is then settled outside any transaction."""
+        if self.interest.no_local and inbound.sender == self._facts.sender:
+            return True
+        return self._selector is not None and not self._selector.matches_envelope(inbound.envelope)
 
     def _accept(self, delivery: Delivery) -> None:
         delivery.receiver.accept(delivery, None)
@@ -479,6 +487,11 @@ class Subscription:
         self._commands.refuse_all()
         if self._attaching:
             self._attached(error)
+
+
+def _dropped_early(interest: Interest) -> Selector | None:
+    """What the facade would drop in the transaction, where it would fill the window until a commit."""
+    return None if interest.select or interest.selector is None else compile_selector(interest.selector)
 
 
 def _size_of(token: Delivery) -> int:

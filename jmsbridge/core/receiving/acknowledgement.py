@@ -90,6 +90,10 @@ class AcknowledgePolicy:
     def after_handover(self, delivery: Delivery) -> None:
         """``receive`` returns it, or the listener returned normally."""
 
+    def drop(self, delivery: Delivery) -> None:
+        """The application does not get this message: settle it."""
+        delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+
     def acknowledge(self, delivery: Delivery | None) -> None:
         """The application called ``acknowledge``: on this delivery's message, or on the session (rule AC-4)."""
 

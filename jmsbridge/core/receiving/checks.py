@@ -93,8 +93,5 @@ class ArrivalChecks:
 
     def _drop(self, delivery: Delivery) -> None:
         delivery.inbox.spend(delivery)
-        if self._policy.transacted:
-            self._policy.before_handover(delivery)  # dropped when the transaction commits
-        else:
-            delivery.inbox.settle((delivery,), Outcome.ACCEPTED)
+        self._policy.drop(delivery)
         self._hand.delivery = None

@@ -278,10 +278,11 @@ class Incoming:
         """Redeliver these, in order and marked.
 
         Those at the limit of redeliveries are moved to the dead-letter queue; those of a closed consumer are returned
-        to the broker.
+        to the broker. Those that were dropped in a transaction did not fail, and are dropped again.
         """
         for delivery in deliveries:
-            delivery.failed()
+            if delivery.state is _HANDED:
+                delivery.failed()
         for inbox, group in by_inbox(deliveries):
             self._redeliver(inbox, group)
 
@@ -293,7 +294,7 @@ class Incoming:
         again = []
         for delivery in deliveries:
             if inbox.retired:
-                inbox.settle((delivery,), Outcome.FAILED)
+                inbox.settle((delivery,), Outcome.FAILED if delivery.state is _HANDED else Outcome.RELEASED)
             elif self.checks.is_dead(delivery):
                 self.checks.dead_letter(delivery)
             else:

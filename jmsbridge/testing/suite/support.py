@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from itertools import islice
 from typing import Any, TypeVar
 
-from jmsbridge import Destination, JMSConsumer, JMSException, Message, MessageConsumer, Session, TextMessage
+from jmsbridge import Destination, JMSConsumer, JMSException, Message, MessageConsumer, Session, TextMessage, Topic
 from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 
@@ -23,6 +23,7 @@ __all__ = [
     "receive_at_once",
     "receive_texts",
     "run_thread",
+    "send_coloured",
     "send_surely",
     "send_texts",
     "text_of",
@@ -43,6 +44,15 @@ def send_texts(session: Session, destination: Destination, *texts: str, **send_o
         for message in messages:
             producer.send(message, **send_options)
     return messages
+
+
+def send_coloured(session: Session, topic: Topic, *colours: str) -> None:
+    """One message per colour, which is its text and its property ``colour``."""
+    with session.create_producer(topic) as producer:
+        for colour in colours:
+            message = session.create_text_message(colour)
+            message.set_string_property("colour", colour)
+            producer.send(message)
 
 
 def send_surely(session: Session, destination: Destination, text: str, timeout: float = LONG) -> None:

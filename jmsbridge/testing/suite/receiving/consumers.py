@@ -28,6 +28,7 @@ from jmsbridge.testing.suite.support import (
     receive_at_once,
     receive_texts,
     run_thread,
+    send_coloured,
     send_texts,
 )
 
@@ -35,15 +36,6 @@ from jmsbridge.testing.suite.support import (
 def text_of(message: Message | None) -> str | None:
     """The text of a message; None for None."""
     return None if message is None else str(message.get_body(str))
-
-
-def send_coloured(session: Session, topic: Topic, *colours: str) -> None:
-    """One message per colour, which is its text and its property ``colour``."""
-    with session.create_producer(topic) as producer:
-        for colour in colours:
-            message = session.create_text_message(colour)
-            message.set_string_property("colour", colour)
-            producer.send(message)
 
 
 @rule("CN-6")

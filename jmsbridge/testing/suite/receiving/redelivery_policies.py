@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Queue, Session
+from jmsbridge import CLIENT_ACKNOWLEDGE, SESSION_TRANSACTED, Queue, Session, Topic
 from jmsbridge.spi import (
     DEAD_LETTER_DELIVERIES,
     DEAD_LETTER_ORIGIN,
@@ -16,7 +16,7 @@ from jmsbridge.spi import (
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import requires, rule
 from jmsbridge.testing.suite.receiving.redelivery_support import deferred_session, delivery, take
-from jmsbridge.testing.suite.support import assert_empty, eventually, send_texts, text_of
+from jmsbridge.testing.suite.support import assert_empty, eventually, send_coloured, send_texts, text_of
 
 
 def _session(harness: Harness, queue: Queue, mode: int = CLIENT_ACKNOWLEDGE, **policy: Any) -> Session:
@@ -46,6 +46,28 @@ def test_redelivery_policy_names_the_queue_for_dead_letters(
     assert letter.get_string_property(DEAD_LETTER_ORIGIN) == str(queue.address)
     assert letter.get_int_property(DEAD_LETTER_DELIVERIES) == 2
     assert begun - 1000 <= letter.get_long_property(DEAD_LETTER_TIME) <= time.time_ns() // 1_000_000 + 1000
+
+
+@rule("AC-12", "TX-2")
+@requires(Native.REJECT, native=True)
+@requires(Native.TOPIC_SELECTORS)
+def test_redelivery_policy_counts_nothing_that_was_not_selected(
+    harness: Harness, session: Session, topic: Topic
+) -> None:
+    """A message that the selector of a topic's consumer does not match fails in no transaction."""
+    dead = Queue(f"{topic.topic_name}.dead")
+    policy = {"max_redeliveries": 1, "dead_letter_queue": dead.queue_name, "delay": 0.001}
+    failing = harness.connect(redelivery={f"topic:{topic.topic_name}": policy}).create_session(transacted=True)
+    consumer = failing.create_consumer(topic, "colour = 'red'")
+    send_coloured(session, topic, "green", "red", "green")
+    for _ in range(2):
+        assert text_of(take(consumer)) == "red"
+        assert_empty(consumer)
+        failing.rollback()
+    assert_empty(consumer)
+    with session.create_consumer(dead) as letters:
+        assert text_of(take(letters)) == "red"
+        assert_empty(letters)
 
 
 @rule("EX-1")

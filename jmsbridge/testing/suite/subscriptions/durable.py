@@ -20,21 +20,12 @@ from jmsbridge import (
 from jmsbridge.spi import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
-from jmsbridge.testing.suite.support import assert_empty, receive_texts, send_texts
+from jmsbridge.testing.suite.support import assert_empty, receive_texts, send_coloured, send_texts
 
 
 def identified(harness: Harness, client_id: str | None = None) -> Connection:
     """A started connection with this client id, or with a new one."""
     return harness.connect(client_id=client_id or harness.name("client"))
-
-
-def send_coloured(session: Session, topic: Topic, *colours: str) -> None:
-    """One message per colour, which is its text and its property ``colour``."""
-    with session.create_producer(topic) as producer:
-        for colour in colours:
-            message = session.create_text_message(colour)
-            message.set_string_property("colour", colour)
-            producer.send(message)
 
 
 @rule("SU-1")
