@@ -11,6 +11,7 @@ from jmsbridge.spi import (
     Interest,
     SubscriptionRefused,
 )
+from jmsbridge.transport.literal_names import check_literal
 from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_rabbitmq.broker import topology
 from jmsbridge_rabbitmq.broker.conversations import Control, Conversation
@@ -54,7 +55,8 @@ class Sources:
         self._locks: set[str] = set()  # queues that this link has locked
 
     def find(self, interest: Interest) -> Source:
-        """Find or create the source; blocks."""
+        """Find or create the source; blocks. AddressRefused for a topic whose name is a pattern to the broker."""
+        check_literal(interest.address, "RabbitMQ", wildcards=("*", "#") if interest.address.topic else ())
         selector = interest.selector if interest.select and interest.selector else None
         term = erlang_selector(selector, self._life.broker) if selector is not None else None
         found: Source = self._control.wait(self._find(interest, term), f"consuming {interest.address}")
