@@ -45,10 +45,15 @@ class CommandLine(TyperGroup):
 def _end(error: Any) -> NoReturn:
     context = getattr(error, "ctx", None)
     if type(error).__name__ != "NoArgsIsHelpError":  # whose help is already printed
-        complain(error.format_message())
+        complain(_in_words(error.format_message()))
         if context is not None:
             note(f"see `{context.command_path} --help`")
     sys.exit(error.exit_code)
+
+
+def _in_words(text: str) -> str:
+    """An error of Typer without the words of the library that has checked the value."""
+    return text.replace("Value error, ", "").replace("Input should be", "it must be").partition(", unable to parse")[0]
 
 
 def help_of(command: Callable[..., Any]) -> str:

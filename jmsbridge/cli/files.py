@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jmsbridge import Session
-from jmsbridge.cli.lines import from_line
+from jmsbridge.cli.lines import errors_at, from_line, numbered
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.receive import print_browsed
 from jmsbridge.cli.running import OK, note, reporting
@@ -100,20 +101,17 @@ def load(
 
 
 def _messages(session: Session, files: list[Path], skip: int) -> Iterator[Outgoing]:
-    left = skip
-    for line in _lines(files):
-        if not line.strip():
-            continue
-        if left:
-            left -= 1
-        else:
-            yield from_line(line, session)
+    filled = ((where, line) for where, line in _lines(files) if line.strip())
+    for where, line in islice(filled, skip, None):
+        with errors_at(where):
+            outgoing = from_line(line, session)
+        yield outgoing
 
 
-def _lines(files: list[Path]) -> Iterator[bytes]:
+def _lines(files: list[Path]) -> Iterator[tuple[str, bytes]]:
     for path in files or [_STDIN]:
         if path == _STDIN:
-            yield from sys.stdin.buffer
+            yield from numbered(sys.stdin.buffer)
             continue
         with path.open("rb") as stream:
-            yield from stream
+            yield from numbered(stream, f"{path}, ")

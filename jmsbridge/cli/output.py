@@ -1,7 +1,8 @@
 """Prints messages: as JSON lines for pipes, in readable form for terminals, as bare bodies for other tools."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import BinaryIO
 
@@ -30,6 +31,7 @@ class Writer:
 
     def __init__(self, form: Format, stream: BinaryIO | None = None) -> None:
         self._stream = stream or sys.stdout.buffer
+        self._name = "standard output" if self._stream is sys.stdout.buffer else str(getattr(stream, "name", "output"))
         self._on_terminal = stream is None and sys.stdout.isatty()
         if form is Format.BYTES and self._on_terminal:
             raise ConfigurationError("bare bytes may garble a terminal: use a file, a pipe or --format text")
@@ -43,11 +45,23 @@ class Writer:
 
     def write(self, message: Message) -> None:
         """Print one message; it may stay in a buffer until ``flush``."""
-        self._write(message)
+        with self._named():
+            self._write(message)
 
     def flush(self) -> None:
         """Write the buffer."""
-        self._stream.flush()
+        with self._named():
+            self._stream.flush()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors that say which output it was."""
+        try:
+            yield
+        except OSError as error:
+            if error.strerror is None or isinstance(error, BrokenPipeError):
+                raise
+            raise OSError(f"{self._name}: {error.strerror}") from None
 
     def _json(self, message: Message) -> None:
         self._stream.write(to_line(message))

@@ -10,12 +10,13 @@ import msgspec
 import typer
 
 from jmsbridge import DeliveryMode, Destination, JMSError, Message, MessageProducer, Session
-from jmsbridge.cli.lines import from_line
+from jmsbridge.cli.lines import errors_at, from_line, numbered
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import ERROR, OK, complain, note, reporting
 from jmsbridge.cli.target import Broker, seconds, warn_if_fleeting, warn_if_private
 from jmsbridge.documents import BadDocument, Outgoing, destination_named
-from jmsbridge.errors import ConfigurationError
+from jmsbridge.errors import ConfigurationError, MessageFormat
+from jmsbridge.messages.names import admit
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
 __all__ = ["Fixed", "InputFormat", "Sending", "send", "send_all"]
@@ -194,7 +195,7 @@ def _pump(
                     return str(sending.error)
                 show(number)
         except BadDocument as error:
-            return f"line {number + 1}: {error}"
+            return str(error)
         except JMSError as error:
             return f"message {number}: {error}"
     return None
@@ -211,15 +212,15 @@ def _inputs(session: Session, texts: list[str] | None, form: InputFormat) -> Ite
         message.write_bytes(sys.stdin.buffer.read())
         yield Outgoing(message)
         return
-    for line in sys.stdin.buffer:
+    for where, line in numbered(sys.stdin.buffer):
         if form is InputFormat.TEXT:
-            try:
+            with errors_at(where):
                 text = line.removesuffix(b"\n").decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise BadDocument(f"not UTF-8: {error}") from None
             yield Outgoing(session.create_text_message(text))
         elif line.strip():
-            yield from_line(line, session)
+            with errors_at(where):
+                outgoing = from_line(line, session)
+            yield outgoing
 
 
 def _options(priority: int | None, time_to_live: str | None, non_persistent: bool) -> dict[str, Any]:
@@ -253,7 +254,13 @@ def _properties(given: list[str]) -> dict[str, Any]:
                 f"--property {text!r} is not NAME=VALUE, or NAME:TYPE=VALUE with one of the types {', '.join(_TYPES)}"
             )
         try:
-            properties[name] = reader(value)
+            checked = admit(name, reader)
+        except ValueError as error:
+            raise ConfigurationError(f"--property: {error}") from None
+        try:
+            properties[name] = checked(value)
         except (KeyError, ValueError):
             raise ConfigurationError(f"--property {name}: {value!r} is not a value of type {kind}") from None
+        except MessageFormat as error:
+            raise ConfigurationError(f"--property: {error}") from None
     return properties

@@ -40,6 +40,7 @@ PositiveOrNone: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=_INT, extra={_U
 Limit: TypeAlias = Annotated[int, msgspec.Meta(ge=-1, le=_INT, extra={_UNLIMITED: -1})]
 
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(ms|s|m|h|d)?", re.ASCII)
+_WORDS = {"int": "a whole number", "bool": "true or false", "str": "text", "null": "none", "object": "a table"}
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
@@ -78,7 +79,7 @@ def convert_option(struct: type[msgspec.Struct], name: str, value: object) -> An
     try:
         return msgspec.convert(value, field.type, strict=not isinstance(value, str))
     except msgspec.ValidationError as error:
-        expected = _without_value(str(error), kinds, "seconds" if extra.get("duration", True) else "number")
+        expected = _in_words(str(error), kinds, "seconds" if extra.get("duration", True) else "a number")
     raise ValueError(expected + (", or -1 for no limit" if _UNLIMITED in extra else ""))
 
 
@@ -94,9 +95,12 @@ def _alternatives(kind: Type) -> tuple[list[Type], dict[str, Any]]:
     return kinds, extra
 
 
-def _without_value(text: str, kinds: list[Type], number: str) -> str:
-    if "Invalid enum value" not in text:
-        return (text[:1].lower() + text[1:]).replace("`float`", number)
-    # "Invalid enum value 'hunter2'" repeats the value, which may be a secret.
-    values = [str(value) for kind in kinds if isinstance(kind, LiteralType) for value in kind.values]
-    return f"expected {' or '.join(values)}" if values else "not one of the allowed values"
+def _in_words(text: str, kinds: list[Type], number: str) -> str:
+    """A message of msgspec in the words of a user, without the value, which may be a secret."""
+    if "Invalid enum value" in text:
+        values = [str(value) for kind in kinds if isinstance(kind, LiteralType) for value in kind.values]
+        return f"expected {' or '.join(values)}" if values else "not one of the allowed values"
+    _, types, limit = text.partition(", got ")[0].split("`")
+    words = {**_WORDS, "float": number}
+    expected = " or ".join(words.get(kind, kind) for kind in types.split(" | "))
+    return f"expected {expected}{limit.replace(f'<= {LONGEST}', f'<= {LONGEST} (24 days)')}"

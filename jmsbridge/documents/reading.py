@@ -83,7 +83,7 @@ def _message(document: dict[str, Any], session: Session) -> Message:
 
 def _plain_message(session: Session, body: Any) -> Message:
     if body is not None:
-        raise BadDocument("a message without kind cannot have a body")
+        raise BadDocument("a plain message cannot have a body: give its kind, bytes, stream or object")
     return session.create_message()
 
 

@@ -20,9 +20,9 @@ class SelectorError(ValueError):
 
     def __str__(self) -> str:
         if not self.piece:
-            return f"{self.reason} at position {self.position}"
+            return f"invalid selector: {self.reason} at position {self.position}"
         shown = self.piece if len(self.piece) <= _SHOWN else self.piece[:_SHOWN] + "…"
-        return f"{self.reason} at position {self.position}: {shown!r}"
+        return f"invalid selector: {self.reason} at position {self.position}: {shown!r}"
 
 
 class Misfit(Exception):

@@ -293,3 +293,37 @@ def test_a_url_in_place_of_a_destination_is_refused_without_its_password(run: Ru
     assert result.exit_code != 0
     assert "--target" in result.stderr
     assert "hunter2" not in result.output + result.stderr
+
+
+def test_mistakes_name_what_is_wrong(run: Run) -> None:
+    for words, text in (
+        (("-p", "x y=1"), "--property: 'x y' is not a property name"),
+        (("-p", "JMSfoo=1"), "--property: 'JMSfoo' is not a property name"),
+        (("-p", "JMSXGroupID:int=1"), "--property: JMSXGroupID must be a String"),
+        (("--priority", "10"), "'--priority': it must be less than or equal to 9\n"),
+        (("--priority", "x"), "'--priority': it must be a valid integer\n"),
+        (("--format", "x"), "'--format' / '-f': 'x' is not one of 'json', 'text', 'bytes'"),
+        (("-o", "prefetch=x"), "cannot be 'x': expected a whole number\n"),
+        (("-o", "telemetry=x"), "cannot be 'x': expected true or false\n"),
+        (("-o", "send_timeout=25d"), "cannot be '25d': expected seconds <= 2147483.647 (24 days)\n"),
+    ):
+        result = run("send", "orders", "x", *words)
+        assert (result.exit_code, text in result.stderr) == (2, True), result.stderr
+    result = run("browse", "orders", "--selector", "a = b c")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: invalid selector: this is not allowed here at position 6: 'c'\n",
+    )
+
+
+def test_the_line_of_a_mistake(run: Run, tmp_path: Path) -> None:
+    result = run("send", "orders", text='\n{"body": "x"}\n\n{"body": 1.5}\n')
+    said = "a plain message cannot have a body: give its kind, bytes, stream or object"
+    assert result.stderr.endswith(f"1 sent\nerror: line 4: {said}\n")
+    result = run("send", "orders", text='{"body": "x", "properties": {"JMSfoo": 1}}\n')
+    assert "error: line 1: 'JMSfoo' is not a property name" in result.stderr
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_bytes(b'\xef\xbb\xbf{"body": "one"}\n\n{"body": "two"}\n')  # with the mark that editors on Windows write
+    bad.write_bytes(b'{"body": "three"}\n\xff\xfe\n')
+    result = run("load", "--to", "orders", "--skip", "2", str(good), str(bad))
+    assert f"1 loaded\nerror: {bad}, line 2: not UTF-8: " in result.stderr

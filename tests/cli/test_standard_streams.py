@@ -34,8 +34,8 @@ def _run(url: str, line: str, *arguments: str, text: bytes = b"") -> subprocess.
     [
         (DEEP, b"line 1: nested too deeply"),
         (b'{"body": ' + DEEP, b"line 1: nested too deeply"),
-        (b"\xff\xfe\n", b"line 1: not JSON"),
-        (b'"\xff"\n', b"line 1: not JSON"),
+        (b"\xff\xfe\n", b"line 1: not UTF-8"),
+        (b'"\xff"\n', b"line 1: not UTF-8"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_named(url: str, text: bytes, said: bytes) -> None:
