@@ -7,6 +7,7 @@ from integration.lab.fixtures import StartBroker
 from integration.lab.table import NO_SCHEDULER
 from integration.stomp.opening import (
     check_dead_letter_to_odd_answers,
+    check_dead_letters_on_the_command_line,
     check_large_bytes,
     check_late_settlements,
     check_long_listener,
@@ -191,3 +192,7 @@ def test_the_groups_of_a_closed_consumer_go_to_another(activemq: Broker) -> None
         send(sender, envelope(name, "after", properties=group))
         assert other.wait(1)[0].envelope.body == "after"
     link.close()
+
+
+def test_dead_letters_on_the_command_line(activemq: Broker) -> None:
+    check_dead_letters_on_the_command_line(activemq)

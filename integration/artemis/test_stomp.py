@@ -10,6 +10,7 @@ from integration.lab.admin.stomp import Stomp
 from integration.lab.broker import Broker
 from integration.stomp.opening import (
     check_dead_letter_to_odd_answers,
+    check_dead_letters_on_the_command_line,
     check_large_bytes,
     check_late_settlements,
     check_long_listener,
@@ -157,3 +158,7 @@ def test_a_foreign_header_ack_names_no_message(artemis: Broker) -> None:
         consumer.close()
         with session.create_consumer(queue) as again:
             assert again.receive(timeout=1) is None
+
+
+def test_dead_letters_on_the_command_line(artemis: Broker) -> None:
+    check_dead_letters_on_the_command_line(artemis)

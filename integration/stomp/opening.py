@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
 import jmsbridge
 from integration.lab.admin.stomp import Stomp
 from integration.lab.broker import Broker
 from jmsbridge import EmulationWarning, Topic
+from jmsbridge.cli import app
 from jmsbridge.spi import Address, BodyKind, ConnectFailed, Endpoint, Native, Outcome
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, drain, envelope, send, settle, subscribe
@@ -23,6 +25,7 @@ from jmsbridge_stomp.link import Link
 
 __all__ = [
     "check_dead_letter_to_odd_answers",
+    "check_dead_letters_on_the_command_line",
     "check_large_bytes",
     "check_late_settlements",
     "check_long_listener",
@@ -59,6 +62,16 @@ def check_dead_letter_to_odd_answers(broker: Broker, headers: dict[str, str]) ->
     _, box = subscribe(link.channel(False), letters, 1)
     assert box.wait(1)[0].envelope.reply_to == odd is not None
     link.close()
+
+
+def check_dead_letters_on_the_command_line(broker: Broker) -> None:
+    """Where the broker cannot select by origin, the error says what to do."""
+    target = ("--target", broker.url("stomp"))
+    result = CliRunner().invoke(app, ["dlq", "return", "--queue", str(new_queue()), *target])
+    assert result.exit_code == 2, result.output
+    assert "use `jmsbridge dlq return --to QUEUE` without --origin, or `jmsbridge move " in result.stderr
+    result = CliRunner().invoke(app, ["dlq", "return", "--queue", str(new_queue()), "--to", "elsewhere", *target])
+    assert result.exit_code == 0, result.output
 
 
 def check_tls(broker: Broker) -> None:

@@ -1,5 +1,7 @@
 """``jmsbridge dlq list | show | return``: shows dead letters and their reasons, and sends them back."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +17,7 @@ from jmsbridge.cli.running import EMPTY, OK, guarded, note, reporting
 from jmsbridge.cli.tables import print_rows
 from jmsbridge.cli.target import Broker, JsonArg, LimitArg, SelectorArg, queue_named, with_broker
 from jmsbridge.documents import destination_named, set_properties
-from jmsbridge.errors import ConfigurationError, UnsupportedFeature
+from jmsbridge.errors import ConfigurationError, InvalidSelector, UnsupportedFeature
 from jmsbridge.selectors import compile_selector
 from jmsbridge.spi import DEAD_LETTER_NOTES, DEAD_LETTER_ORIGIN, DEAD_LETTER_QUEUE, DEAD_LETTER_REASON
 
@@ -163,16 +165,30 @@ def _return(
         at_home = f"({DEAD_LETTER_ORIGIN} LIKE 'queue:%' OR {DEAD_LETTER_QUEUE} IS NOT NULL)"
         known = _selection(selector, origin, at_home)
         chosen = known if elsewhere is None else everything
-        there, browser = _count(connection, where, chosen)
-        stay = 0 if elsewhere is not None else _count(connection, where, everything)[0] - there
-        bound = there if limit is None else min(there, limit)
         tally = Tally()
-        report = reporting(lambda whole: _report(tally.count, whole, stay, as_json))
-        with report, counting("returned", total=bound) as tally.show:
-            transfer(connection, where, chosen, bound, lambda each: _back(each, elsewhere), tally)
+        with _selecting(where):
+            there, browser = _count(connection, where, chosen)
+            stay = 0 if elsewhere is not None else _count(connection, where, everything)[0] - there
+            bound = there if limit is None else min(there, limit)
+            report = reporting(lambda whole: _report(tally.count, whole, stay, as_json))
+            with report, counting("returned", total=bound) as tally.show:
+                transfer(connection, where, chosen, bound, lambda each: _back(each, elsewhere), tally)
         if tally.count != limit:
             check_whole(browser, where)
     return OK
+
+
+@contextmanager
+def _selecting(where: Queue) -> Iterator[None]:
+    """Tell what to do where the broker cannot select by origin, as over STOMP."""
+    try:
+        yield
+    except InvalidSelector as error:
+        if DEAD_LETTER_ORIGIN not in str(error):
+            raise
+        raise ConfigurationError(
+            f"{error}; use `jmsbridge dlq return --to QUEUE` without --origin, or `jmsbridge move {where} QUEUE`"
+        ) from None
 
 
 def _count(connection: Connection, where: Queue, selector: str | None) -> tuple[int, QueueBrowser]:

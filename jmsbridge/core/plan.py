@@ -84,9 +84,7 @@ class Plan:
             return outcome
         row = _ROWS[feature]
         if outcome == "refused":
-            raise UnsupportedFeatureException(
-                f"{self.broker} has no {row.text}: {row.price}{self._remedy(row)}", row.name
-            )
+            raise UnsupportedFeatureException(f"{self.broker} has no {row.text}{self._remedy(row)}", row.name)
         if self.is_quiet:
             log.warning("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
             return outcome
@@ -101,8 +99,7 @@ class Plan:
 
     def _remedy(self, row: Feature) -> str:
         if row.emulation is None:
-            return ""
-        lacking = row.needs & ~self.native
-        if lacking:
-            return f"; the client cannot emulate it, because messages cannot be requeued as that needs ({lacking.name})"
-        return f'; emulation = {{ {row.name} = "allow" }} permits it'
+            return f": {row.price}"
+        if row.needs & ~self.native:
+            return "; the client cannot emulate it, because messages cannot be returned there as that needs"
+        return f'; emulation = {{ {row.name} = "allow" }} permits it: {row.emulation}; {row.price}'

@@ -83,7 +83,7 @@ def test_a_port_that_stays_silent_may_be_that_of_another_protocol(run: Run, sche
     with socket.create_server(("127.0.0.1", 0)) as silent:
         result = run("doctor", f"{scheme}://127.0.0.1:{silent.getsockname()[1]}", "-o", "connect_timeout=0.2")
     assert result.exit_code == 1
-    assert "another protocol's port, or one that expects TLS?" in result.stdout
+    assert "another protocol's port, or do URL and port differ in TLS?" in result.stdout
 
 
 @pytest.mark.usefixtures("schemes")

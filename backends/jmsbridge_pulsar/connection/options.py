@@ -24,8 +24,8 @@ class PulsarOptions(TlsOptions, frozen=True, kw_only=True):
     """A file with that token. It is read for each new connection, and when the broker asks for a new token because the
     last one has expired."""
     admin_url: str | None = None
-    """The REST interface of the cluster, such as ``http://host:8080``. Without it there is no administration and no
-    browser, definitions of subscriptions are not compared, and temporary destinations stay behind."""
+    """The REST interface of the cluster, such as ``http://host:8080``. Without it there is no administration,
+    browsers are emulated, definitions of subscriptions are not compared, and temporary destinations stay behind."""
     queue_subscription: str = "jms-queue"
     """The subscription that makes a topic a queue. Programs in Java must have the same one, as
     ``jms.queueSubscriptionName``."""

@@ -6,7 +6,10 @@ from jmsbridge.spi import ConnectFailed, Endpoint, LinkLost
 
 __all__ = ["SILENT", "causes", "describe", "link_lost", "not_connected", "unreachable"]
 
-SILENT = "is that another protocol's port, or one that expects TLS? Such a port may take the connection and stay silent"
+SILENT = (
+    "is that another protocol's port, or do URL and port differ in TLS? "
+    "Such a port may take the connection and stay silent"
+)
 """What to check if a server takes the connection and then says nothing."""
 _MOST = 20
 
