@@ -148,3 +148,23 @@ def test_subscriptions_of_a_topic(connection: Connection, name: str) -> None:
     assert texts(received(plain)) == sent
     durable.close()
     session.unsubscribe(f"durable-{name}")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(200)
+def test_a_topic_gets_more_partitions(pulsar: Broker, connection: Connection, name: str) -> None:
+    """Consumers find them within a minute; what a sender that knows them sent until then is not lost."""
+    session = connection.create_session()
+    topic = session.create_topic(name)
+    consumers = [
+        session.create_consumer(topic),
+        session.create_shared_consumer(topic, f"{name}-shared"),
+        session.create_shared_durable_consumer(topic, f"{name}-durable"),
+    ]
+    Rest(pulsar.url("http")).post(f"/admin/v2/persistent/public/default/{name}/partitions", 6)
+    with jmsbridge.connect(f"{pulsar.url()}?single_address=true") as other:
+        sent = send(other.create_session(), topic)
+    for consumer in consumers:
+        found = [consumer.receive(timeout=90) for _ in sent]
+        assert texts(found) == sent
+        assert [message for message in found if message is not None and message.jms_redelivered] == []

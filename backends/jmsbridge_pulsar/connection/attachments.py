@@ -37,7 +37,7 @@ from jmsbridge_pulsar.connection.protocol import (
     words_of,
 )
 
-__all__ = ["ANSWERS", "REQUESTS", "Attached", "Attachments", "Controlled"]
+__all__ = ["ANSWERS", "REQUESTS", "Attached", "Attachments", "Begins", "Controlled"]
 
 REQUESTS: Final = frozenset({SUBSCRIBE, PRODUCER, CLOSE_PRODUCER, CLOSE_CONSUMER, LOOKUP})
 """The kinds of frames that ``asked`` reads."""
@@ -48,6 +48,19 @@ _TEMPORARY: Final = {0, 1, 2, 5, 6, 7, 8, 14, 16}  # codes of errors that may pa
 _PATIENCE: Final = 10.0  # seconds for which such an error may last
 _REPORTED: Final = {3, 4, 5, 7, 8, 9, 11, 14, 15, 16, 18, 19, 22}  # codes of errors that the library reports at once
 _FAILED: Final = 2  # of the answers to lookups
+
+
+class Begins(Protocol):
+    """Where a subscription that is not durable begins, if it is new; a place is ledger and entry of a message."""
+
+    def asks(self, partition: int) -> bool:
+        """Whether it must ``learn`` where that partition ends now."""
+
+    def learn(self, partition: int, last: tuple[int, int] | None) -> None:
+        """The last message of the partition when the consumer was opened; None if the broker does not say."""
+
+    def start(self, partition: int) -> tuple[int, int] | None:
+        """After which message it begins; None: at the end."""
 
 
 class Controlled(Protocol):
@@ -61,15 +74,14 @@ class Controlled(Protocol):
     """More properties of the consumer."""
     properties: dict[str, str]
     """Those of the subscription, if it is new."""
+    begins: Begins | None
+    """None for one that is durable."""
 
     def ready(self, grant: Callable[[int], None]) -> None:
         """It has no credit and can get some now, with ``grant``; again after the broker has moved its topic."""
 
     def used(self, count: int) -> None:
         """The library would ask for that many messages more: it has passed so many on, or dropped them."""
-
-    def start(self, partition: int) -> tuple[int, int] | None:
-        """After which message, by ledger and entry, a new subscription that is not durable begins; None: at the end."""
 
     def refused(self, error: BackendError) -> None:
         """The broker has closed it, and does not let it come again."""

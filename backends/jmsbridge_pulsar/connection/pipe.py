@@ -15,6 +15,7 @@ from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_pulsar.connection.attachments import ANSWERS
 from jmsbridge_pulsar.connection.errors import LibraryLeft, LoginEnded, Migrated, Refusal
+from jmsbridge_pulsar.connection.last_messages import LastMessages
 from jmsbridge_pulsar.connection.options import login_of
 from jmsbridge_pulsar.connection.protocol import (
     AUTH_CHALLENGE,
@@ -22,6 +23,7 @@ from jmsbridge_pulsar.connection.protocol import (
     CLOSE_PRODUCER,
     CONNECTED,
     ERROR,
+    LAST_RESPONSE,
     LOOKUP_RESPONSE,
     PARTITIONS_RESPONSE,
     REACHED_END,
@@ -50,7 +52,9 @@ if TYPE_CHECKING:
 __all__ = ["Pipe"]
 
 _HIGH: Final = 1 << 20  # bytes that may wait for one side before the other is read no more
-_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, REACHED_END, TOPIC_MIGRATED}
+_WANTED: Final = ANSWERS | {
+    *(AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, REACHED_END, TOPIC_MIGRATED, LAST_RESPONSE),
+}
 _FINAL: Final = {15, 22}  # codes of SEND_ERROR for one message alone: the topic is terminated, it is not allowed
 _RENEWAL: Final = 60.0  # seconds after a login was renewed in which the end of the connection is the answer to it
 
@@ -64,7 +68,12 @@ class Pipe:
         loop = relay.life.thread.loop
         self._near = ByteStream(loop, self._from_library, lambda: self._far.hold(False), self._library_left)
         self._far = ByteStream(loop, self._from_broker, lambda: self._near.hold(False), self._broke)
-        self._upstream = Upstream(relay.controlled, relay.attachments, self._far.write)
+        self._last_messages = LastMessages(
+            relay.life.thread.call_later,
+            lambda frame: self._upstream.insert(frame),
+            lambda frame: self._near.write(relay.attachments.answered(frame)),
+        )
+        self._upstream = Upstream(relay.controlled, relay.attachments, self._last_messages, self._far.write)
         self._answers = Frames(relay.largest)
         self._connect: Connect | None = None  # what the library asked for
         self._is_open = False  # the broker has accepted it
@@ -78,6 +87,7 @@ class Pipe:
     def close(self) -> None:
         """Close both sides at once."""
         self._relay.life.thread.cancel(self._timer)
+        self._last_messages.close()
         self._near.close()
         self._far.close()
 
@@ -203,7 +213,10 @@ class Pipe:
         attachments = self._relay.attachments
         if frame.kind in (CLOSE_PRODUCER, CLOSE_CONSUMER):
             return attachments.closed(frame, encode_closed(frame))
-        data = attachments.answered(frame)
+        answer = self._last_messages.take(frame)
+        if answer is None or answer.kind == LAST_RESPONSE:
+            return answer.data if answer else b""
+        data = attachments.answered(answer)
         return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else data
 
     def _take_first(self, frame: Frame) -> bytes | None:

@@ -20,6 +20,7 @@ __all__ = [
     "CONNECTED",
     "ERROR",
     "FLOW",
+    "LAST_RESPONSE",
     "LOOKUP",
     "LOOKUP_RESPONSE",
     "PARTITIONS_RESPONSE",
@@ -38,6 +39,7 @@ __all__ = [
     "Malformed",
     "Value",
     "contents",
+    "encode_ask_last",
     "encode_auth_response",
     "encode_closed",
     "encode_connect",
@@ -50,6 +52,7 @@ __all__ = [
     "kind_of",
     "number_of",
     "parse_connect",
+    "parse_last",
     "parse_lookup",
     "parse_subscribe",
     "soften",
@@ -72,6 +75,8 @@ PARTITIONS_RESPONSE: Final = 22
 LOOKUP: Final = 23
 LOOKUP_RESPONSE: Final = 24
 REACHED_END: Final = 27
+_ASK_LAST: Final = 29
+LAST_RESPONSE: Final = 30
 AUTH_CHALLENGE: Final = 36
 _AUTH_RESPONSE: Final = 37
 TOPIC_MIGRATED: Final = 68
@@ -96,6 +101,7 @@ _RETRIED, _NOT_ALLOWED = 1, 22  # codes for which it tries again, or reports the
 _PRODUCER, _SEQUENCE, _CODE, _MESSAGE = 1, 2, 3, 4  # fields of SEND_ERROR
 _CHECKSUM: Final = 9  # a value of _CODE
 _UNSIGNED: Final = (1 << 64) - 1
+_LARGEST_SIGNED: Final = (1 << 63) - 1
 
 
 class Malformed(Exception):
@@ -120,6 +126,12 @@ class Consumer(msgspec.Struct, frozen=True):
     partition: int
     """Which part of a topic it is for; -1 if that has no parts."""
 
+    @property
+    def begins_at_end(self) -> bool:
+        """Whether a new subscription begins at the end of the topic, unless it is to be durable."""
+        start = dict(self.fields).get(_START)
+        return not isinstance(start, bytes) or _place(start)[0] == _LARGEST_SIGNED
+
     def encode(
         self, own: dict[str, str], properties: dict[str, str], start: tuple[int, int] | None, *, durable: bool
     ) -> bytes:
@@ -128,7 +140,8 @@ class Consumer(msgspec.Struct, frozen=True):
         It is for a subscription that is durable or not, and if it is new has ``properties`` and begins after ``start``
         (ledger and entry).
         """
-        fields = [(number, value) for number, value in self.fields if number != _DURABLE]
+        replaced = (_DURABLE,) if start is None else (_DURABLE, _START)
+        fields = [(number, value) for number, value in self.fields if number not in replaced]
         fields.append((_DURABLE, int(durable)))
         if start is not None:
             ledger, entry = start
@@ -299,6 +312,28 @@ def parse_subscribe(command: bytes) -> Consumer:
 def encode_flow(consumer: int, permits: int) -> bytes:
     """The frame that lets the broker send a consumer so many more messages."""
     return _encode_command(FLOW, (1, consumer), (2, permits))
+
+
+def encode_ask_last(consumer: int, request: int) -> bytes:
+    """The frame that asks for the last message of a consumer's topic."""
+    return _encode_command(_ASK_LAST, (1, consumer), (2, request))
+
+
+def parse_last(command: bytes) -> tuple[int, int]:
+    """The last message, as ledger and entry; less than any if there is none."""
+    place = contents(command).get(1, b"")
+    return _place(place if isinstance(place, bytes) else b"")
+
+
+def _place(message_id: bytes) -> tuple[int, int]:
+    """Its ledger and entry."""
+    found = dict(_fields(message_id))
+    ledger, entry = (number_of(found, number) for number in (1, 2))
+    return _signed(ledger), _signed(entry)
+
+
+def _signed(number: int) -> int:
+    return number - _UNSIGNED - 1 if number > _LARGEST_SIGNED else number
 
 
 def parse_lookup(command: bytes, *, tls: bool) -> Lookup:

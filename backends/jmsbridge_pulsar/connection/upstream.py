@@ -8,11 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from jmsbridge_pulsar.connection.attachments import REQUESTS, Attachments, Controlled
+from jmsbridge_pulsar.connection.attachments import REQUESTS, Attachments, Begins, Controlled
+from jmsbridge_pulsar.connection.last_messages import LastMessages
 from jmsbridge_pulsar.connection.protocol import (
     CLOSE_CONSUMER,
     FLOW,
     SUBSCRIBE,
+    Consumer,
     Frame,
     Frames,
     contents,
@@ -30,10 +32,15 @@ class Upstream:
     """For one connection. ``controlled`` has the consumers by name, ``write`` passes bytes to the broker."""
 
     def __init__(
-        self, controlled: dict[str, Controlled], attachments: Attachments, write: Callable[[bytes], None]
+        self,
+        controlled: dict[str, Controlled],
+        attachments: Attachments,
+        last_messages: LastMessages,
+        write: Callable[[bytes], None],
     ) -> None:
         self._controlled = controlled
         self._attachments = attachments
+        self._last_messages = last_messages
         self._write = write
         self._frames = Frames(_ANY)
         self._frames.wanted = {FLOW} | REQUESTS
@@ -78,11 +85,17 @@ class Upstream:
             asked = parse_subscribe(frame.command)
             found = self._controlled.get(asked.name)
             if found is not None:
-                data = asked.encode(found.own, found.properties, found.start(asked.partition), durable=found.durable)
+                start = self._start(frame, asked, found.begins) if found.begins and asked.begins_at_end else None
+                data = asked.encode(found.own, found.properties, start, durable=found.durable)
                 if asked.partition < 0 or not found.takes:  # the library divides the credit between partitions
                     self._ours[asked.number] = asked.name
                     self._fresh.add(asked.number)
         self._made.append(data)
+
+    def _start(self, frame: Frame, asked: Consumer, begins: Begins) -> tuple[int, int] | None:
+        if begins.asks(asked.partition):
+            self._last_messages.subscribing(number_of(contents(frame.command), 5), asked, begins)
+        return begins.start(asked.partition)
 
     def _flow(self, frame: Frame) -> None:
         number = number_of(contents(frame.command), 1)

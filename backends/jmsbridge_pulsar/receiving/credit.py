@@ -6,14 +6,11 @@ from collections.abc import Callable
 
 from jmsbridge.spi import BackendError
 from jmsbridge.transport.network.link_life import LinkLife
+from jmsbridge_pulsar.connection.attachments import Begins
 
-__all__ = ["Credit", "at_end"]
+__all__ = ["Credit"]
 
 _COUNTING = 0.02  # seconds in which the pump says what it has taken
-
-
-def at_end(partition: int) -> None:
-    """For consumers whose subscription is never made anew at a certain message."""
 
 
 class Credit:
@@ -28,14 +25,14 @@ class Credit:
         *,
         durable: bool,
         takes: bool = True,
-        start: Callable[[int], tuple[int, int] | None] = at_end,
+        begins: Begins | None = None,
     ) -> None:
         self.durable = durable
         self.takes = takes
         self.own = own
         self.properties = properties
         self.refused = refused
-        self.start = start
+        self.begins = begins
         self._life = life
         self._lock = threading.Lock()  # guards what follows; nothing is called while it is held
         self._wanted = 0  # what the facade still wants

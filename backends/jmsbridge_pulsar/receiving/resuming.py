@@ -1,9 +1,11 @@
-"""Where a shared subscription that is not durable goes on after its topic has moved.
+"""Where a consumer goes on after its topic has moved, if it leaves nothing at the broker, and on new partitions.
 
-The broker forgets such a subscription when it unloads the topic. The consumers come back by themselves, and the first
-of them makes the subscription anew: at the end of the topic, unless it says after which message. That is the one
-before everything that consumers of this process have not settled, or not seen yet. What consumers elsewhere have
-settled may come again then, so all that was published before is marked as redelivered.
+The broker forgets such a subscription when it unloads the topic, and the library makes it anew: at the end of the
+topic, unless it says after which message. For a reader the library knows that once a message has come; until then it is
+the last one there was when the consumer was opened. On a partition that did not exist then it is the first one.
+
+A shared subscription begins before everything that consumers of this process have not settled, or not seen yet. What
+consumers elsewhere have settled may come again then, so all that was published before is marked as redelivered.
 """
 
 import threading
@@ -14,50 +16,69 @@ from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge_pulsar.receiving.delivery import Delivery
 from jmsbridge_pulsar.receiving.memory import Key
 
-__all__ = ["Place", "Progress"]
+__all__ = ["Beginning", "Place", "Progress"]
 
 Place = tuple[int, int]
 """Ledger and entry of a message."""
 
-_WHOLE: Final = -1  # the partition of messages of a topic that has none
+_FIRST: Final = -1, -1  # before every message
 _lock = threading.Lock()
 _all: "weakref.WeakSet[Progress]" = weakref.WeakSet()
 
 
-class Progress:
-    """How far one consumer of the subscription has come; for any thread."""
+class Beginning:
+    """Of one consumer; for any thread. See ``Begins``; partition -1 is a topic without partitions."""
 
-    def __init__(self, subscription: tuple[str, str, str]) -> None:
-        self.unsettled: dict[Key, Delivery] = {}
-        """What the application, or the facade, has."""
-        self._subscription = subscription
-        self._seen: dict[int, Place] = {}  # by partition, the message before the latest one that has come
+    def __init__(self) -> None:
+        self._seen: dict[int, Place | None] = {}  # by partition, the message before the next one, as far as it is known
         self._is_open = False
-        self._moved_at = 0  # milliseconds since the epoch
-        with _lock:
-            _all.add(self)
 
-    def begin(self, last: Place | None) -> None:
-        """The consumer is open; ``last`` is the last message of the topic, if that is known."""
+    def asks(self, partition: int) -> bool:
+        """See ``Begins``."""
+        return not self._is_open and partition not in self._seen
+
+    def learn(self, partition: int, last: Place | None) -> None:
+        """See ``Begins``."""
+        self._seen.setdefault(partition, last)
+
+    def open(self) -> None:
+        """The consumer is open on all partitions that there are."""
         self._is_open = True
-        if last is not None:
-            self._seen.setdefault(_WHOLE, last)
-
-    def see(self, key: Key) -> bool:
-        """A message has come; returns whether it may have come before, to a consumer elsewhere."""
-        before = _before(key)
-        if before > self._seen.get(key[2], ()):
-            self._seen[key[2]] = before
-        return key[4] < self._moved_at
 
     def close(self) -> None:
         """The consumer has ended."""
         self._is_open = False
 
     def start(self, partition: int) -> Place | None:
-        """After which message the subscription begins, if it is made anew; None: at the end of the topic."""
+        """See ``Begins``."""
+        return self._seen.setdefault(partition, _FIRST) if self._is_open else None
+
+
+class Progress(Beginning):
+    """How far one consumer of a shared subscription has come."""
+
+    def __init__(self, subscription: tuple[str, str, str]) -> None:
+        super().__init__()
+        self.unsettled: dict[Key, Delivery] = {}
+        """What the application, or the facade, has."""
+        self._subscription = subscription
+        self._moved_at = 0  # milliseconds since the epoch
+        with _lock:
+            _all.add(self)
+
+    def see(self, key: Key) -> bool:
+        """A message has come; returns whether it may have come before, to a consumer elsewhere."""
+        before, seen = _before(key), self._seen.get(key[2])
+        if seen is None or before > seen:
+            self._seen[key[2]] = before
+        return key[4] < self._moved_at
+
+    def start(self, partition: int) -> Place | None:
+        """See ``Begins``: before what any consumer of this process has not settled or not seen."""
         if not self._is_open:
             return None
+        if partition not in self._seen:  # it is new
+            return super().start(partition)
         with _lock:
             same = [each for each in _all if each._is_open and each._subscription == self._subscription]
         places = [place for each in same for place in each._open_places(partition)]

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from jmsbridge.spi import BackendError, ChannelLost, Inbox, Interest, LinkLost, Mode, Native, Outcome, Ticket
@@ -10,7 +9,7 @@ from jmsbridge.transport.deliveries.polling import CreditPump
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.browsing import open_browser
-from jmsbridge_pulsar.receiving.credit import Credit, at_end
+from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_pulsar.receiving.definitions import check_definition, definition
 from jmsbridge_pulsar.receiving.delivery import Delivery
@@ -18,8 +17,8 @@ from jmsbridge_pulsar.receiving.filtering import filter_properties
 from jmsbridge_pulsar.receiving.flow import Flow
 from jmsbridge_pulsar.receiving.memory import known_of
 from jmsbridge_pulsar.receiving.opening import open_taker, subscription_name
-from jmsbridge_pulsar.receiving.resuming import Progress
-from jmsbridge_pulsar.receiving.takers import ConsumerTaker, Taker
+from jmsbridge_pulsar.receiving.resuming import Beginning, Progress
+from jmsbridge_pulsar.receiving.takers import Taker
 
 __all__ = ["Subscription"]
 
@@ -43,6 +42,7 @@ class Subscription:
         self._known = known_of(*whole) if name else None
         is_durable = bool(name) and (not interest.address.topic or interest.durable)
         self._progress = Progress(whole) if name and not is_durable else None
+        self._beginning = self._progress or (None if name else Beginning())
         self._returns = not interest.address.topic or interest.shared  # the broker returns single messages
         self._taker: Taker | None = None
         self._credit = Credit(
@@ -51,7 +51,7 @@ class Subscription:
             {} if interest.key is None else definition(interest, facts.client_id),
             self._failed,
             durable=is_durable,
-            start=at_end if self._progress is None else self._progress.start,
+            begins=self._beginning,
         )
         self._flow = Flow(facts, interest, self._known, self._credit, self._open, self._let_go, self._progress)
         self._dead_letters = SubscriptionDeadLetters(facts, interest, self._accept, self._give_back)
@@ -94,9 +94,8 @@ class Subscription:
                 lambda done: open_taker(facts, interest, self._credit, done), f"consuming {interest.address}"
             )
             self._taker = made
-            if self._progress is not None and isinstance(made, ConsumerTaker):
-                ask = partial(made.ask_last, facts.library)
-                self._progress.begin(self._life.wait(ask, f"the last message of {interest.address}"))
+            if self._beginning is not None:
+                self._beginning.open()
         return made
 
     def _let_go(self) -> bool:
@@ -211,8 +210,8 @@ class Subscription:
     def _close_taker(self, done: Done) -> None:
         taker, self._taker = self._taker, None
         self._credit.close()
-        if self._progress is not None:
-            self._progress.close()
+        if self._beginning is not None:
+            self._beginning.close()
 
         def closed(*_: Any) -> None:
             done(None, None)
@@ -237,8 +236,8 @@ class Subscription:
         self._pump.close(error, 0.0)
         self._taker = None
         self._flow.forget(is_lost=True)
-        if self._progress is not None:
-            self._progress.close()
+        if self._beginning is not None:
+            self._beginning.close()
 
 
 def _native(facts: LinkFacts, interest: Interest) -> Native:

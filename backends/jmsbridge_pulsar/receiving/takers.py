@@ -7,8 +7,7 @@ from typing import Any, Final, Protocol
 
 import _pulsar
 
-from jmsbridge.transport.network.link_life import Done
-from jmsbridge_pulsar.connection.library import Answered, Library, Result
+from jmsbridge_pulsar.connection.library import Answered, Library
 
 __all__ = ["BATCH", "ConsumerTaker", "ReaderTaker", "Taker"]
 
@@ -65,14 +64,6 @@ class ConsumerTaker:
         if self._batches:
             self._in_a_row += 1
         return message
-
-    def ask_last(self, library: Library, done: Done) -> None:
-        """Ask for ledger and entry of the topic's last message; None if the broker does not say. I/O thread."""
-
-        def answered(result: Any, found: Any) -> None:  # another result, such as for a topic with partitions
-            done((found.ledger_id(), found.entry_id()) if result == Result.Ok else None, None)
-
-        library.ask(self._consumer.get_last_message_id_async, done=answered)
 
     def accept(self, message: Any) -> None:
         """See ``Taker``; it reaches the broker within 100 ms."""

@@ -13,6 +13,7 @@ from jmsbridge_pulsar.link import Link
 from jmsbridge_pulsar.receiving import opening
 from tests.pulsar.server.answering import answer
 from tests.pulsar.server.server import Line, Server
+from tests.pulsar.server.topics import Entry
 from tests.pulsar.server.wire import Command, Kind
 
 Connect = Callable[..., Link]
@@ -165,3 +166,56 @@ def test_a_queue_that_cannot_be_made_again(server: Server, connect: Connect) -> 
     assert isinstance(error, BackendError)
     assert not error.in_doubt
     assert len(server.topic(FULL).entries) == 1
+
+
+def _store_first(line: Line, heard: Command) -> None:
+    """A broker where a message is published to a topic between its end there and each new begin of a consumer."""
+    if heard.kind == Kind.SUBSCRIBE:
+        topic = line.server.topic(heard.fields.text(1))
+        topic.entries.append(Entry(len(topic.entries), line.server.topic(f"{PLAIN}-sent").entries[0].payload, 1))
+    answer(line, heard)
+
+
+PLAIN = "persistent://public/default/t"
+
+
+@pytest.mark.parametrize("partitions", [0, 3])
+@pytest.mark.parametrize("key", [None, "shared"])
+def test_nothing_has_come_to_a_consumer_before_its_topic_moves(
+    server: Server, connect: Connect, partitions: int, key: str | None
+) -> None:
+    """What is published meanwhile is not lost: the library would begin at the end once more."""
+    server.partitions[PLAIN] = partitions
+    link = connect(server)
+    send(link.channel(False), envelope(Address("t-sent", True), "one"))
+    _, box = subscribe(link.channel(False), TOPIC, 10, key=key, shared=key is not None)
+    server.heard = _store_first
+    subscribed = len(server.heard_of(Kind.SUBSCRIBE))
+    server.close_consumers()
+    box.wait(max(1, partitions))
+    box.wait_quiet()
+    assert len(box.tokens) == max(1, partitions) == len(server.heard_of(Kind.SUBSCRIBE)) - subscribed
+
+
+@pytest.mark.parametrize("key", [None, "shared"])
+@pytest.mark.parametrize("answers", ["late", "error"])
+def test_a_broker_that_does_not_say_what_is_last(
+    server: Server, connect: Connect, key: str | None, answers: str
+) -> None:
+    """As while it recovers transactions: the consumer gets what comes."""
+
+    def heard(line: Line, heard: Command) -> None:
+        if heard.kind != Kind.LAST_ID:
+            answer(line, heard)
+        elif answers == "error":
+            line.write(Kind.ERROR, f1=heard.fields.number(2), f2=0, f3="not now")
+
+    link = connect(server)
+    server.heard = heard
+    channel = link.channel(False)
+    _, box = subscribe(channel, TOPIC, 10, key=key, shared=key is not None)
+    send(channel, envelope(TOPIC, "one"))
+    box.wait(1)
+    server.close_consumers()
+    send(channel, envelope(TOPIC, "two"))
+    box.wait(2)

@@ -25,12 +25,12 @@ def _refuse(line: Line, heard: Command) -> None:
 
 
 def _instead(reply: Callable[[Line, Command], None], *kinds: int) -> Callable[[Line, Command], None]:
-    """Replies so to these commands."""
+    """Replies so to these commands, and sends no message, since the library need not ask whether there is one then."""
 
     def heard(line: Line, heard: Command) -> None:
         if heard.kind in kinds:
             reply(line, heard)
-        else:
+        elif heard.kind != Kind.FLOW:
             answer(line, heard)
 
     return heard

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tests.pulsar.server.topics import LEDGER, Consumer, Subscription
-from tests.pulsar.server.wire import Command, Kind, message
+from tests.pulsar.server.wire import Command, Fields, Kind, message
 
 if TYPE_CHECKING:
     from tests.pulsar.server.server import Line
@@ -23,7 +23,8 @@ def _connect(line: "Line", heard: Command) -> None:
 
 
 def _partitions(line: "Line", heard: Command) -> None:
-    line.write(Kind.PARTITIONS_RESPONSE, f1=0, f2=heard.fields.number(2), f3=0)
+    count = line.server.partitions.get(heard.fields.text(1), 0)
+    line.write(Kind.PARTITIONS_RESPONSE, f1=count, f2=heard.fields.number(2), f3=0)
 
 
 def _lookup(line: "Line", heard: Command) -> None:
@@ -52,11 +53,20 @@ def _send(line: "Line", heard: Command) -> None:
 def _subscribe(line: "Line", heard: Command) -> None:
     topic = line.server.topic(heard.fields.text(1))
     first = 0 if heard.fields.number(13) else len(topic.entries)
-    subscription = topic.subscriptions.setdefault(heard.fields.text(2), Subscription(first))
+    if 9 in heard.fields:
+        first = min(first, _after(heard.fields.inside(9)))
+    subscription = topic.subscriptions.setdefault(heard.fields.text(2), Subscription(first, heard.fields.number(8, 1)))
     consumer = Consumer(line, heard.fields.number(4), topic, subscription)
     subscription.consumers.append(consumer)
     line.consumers[consumer.number] = consumer
     _succeed(line, heard.fields.number(5))
+
+
+def _after(place: Fields) -> int:
+    """The number of the entry after this place; the begin and the end of a topic are ledgers of their own."""
+    if place.number(1) == LEDGER:
+        return (place.number(2) + 1) % (1 << 64)
+    return 0 if place.number(1) >= 1 << 63 else 1 << 63
 
 
 def _flow(line: "Line", heard: Command) -> None:
@@ -94,7 +104,8 @@ def _close_producer(line: "Line", heard: Command) -> None:
 def _last_id(line: "Line", heard: Command) -> None:
     consumer = line.consumers[heard.fields.number(1)]
     last = len(consumer.topic.entries) - 1
-    place = message(f1=LEDGER, f2=last if last >= 0 else (1 << 64) - 1)
+    none = (1 << 64) - 1
+    place = message(f1=LEDGER if last >= 0 else none, f2=last if last >= 0 else none)
     line.write(Kind.LAST_ID_RESPONSE, f1=place, f2=heard.fields.number(2))
 
 

@@ -88,6 +88,8 @@ class Server:
         self.largest: int | None = 5 * 1024 * 1024
         self.lines: list[Line] = []
         self.topics: dict[str, Topic] = {}
+        self.partitions: dict[str, int] = {}
+        """How many the topics of these full names have; others have none."""
         self.lock = threading.RLock()
         self._tls = tls
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -120,7 +122,8 @@ class Server:
 
     def topic(self, name: str) -> Topic:
         """A topic by its full name, made when it is first asked for."""
-        return self.topics.setdefault(name, Topic())
+        number = name.rpartition("-partition-")[2]
+        return self.topics.setdefault(name, Topic(int(number) if number.isdecimal() else None))
 
     def close_producers(self) -> None:
         """Tell all producers to connect again, as when their topics move to another broker."""

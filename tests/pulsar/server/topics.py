@@ -27,6 +27,7 @@ class Subscription:
     """``next`` is the first entry that was delivered to nobody; ``returned`` are those to deliver again."""
 
     next: int
+    is_durable: int = 1
     returned: list[int] = field(default_factory=list)
     counts: dict[int, int] = field(default_factory=dict)
     acknowledged: set[int] = field(default_factory=set)
@@ -35,8 +36,9 @@ class Subscription:
 
 @dataclass
 class Topic:
-    """All entries ever sent, and the subscriptions by name."""
+    """All entries ever sent, and the subscriptions by name; ``partition`` is its number, if it is one."""
 
+    partition: int | None = None
     entries: list[Entry] = field(default_factory=list)
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
 
@@ -73,7 +75,7 @@ class Consumer:
             entry = self.topic.entries[number]
             self.permits -= entry.messages
             self.unacknowledged.add(number)
-            place = message(f1=LEDGER, f2=number)
+            place = message(f1=LEDGER, f2=number, f3=self.topic.partition)
             count = subscription.counts.get(number) or None
             self.line.raw(frame(Kind.MESSAGE, entry.payload, f1=self.number, f2=place, f3=count))
 
@@ -101,3 +103,6 @@ class Consumer:
         self.give_back(None, counted=False)
         for other in self.subscription.consumers:
             other.deliver()
+        if not (self.subscription.consumers or self.subscription.is_durable):
+            for name in [name for name, each in self.topic.subscriptions.items() if each is self.subscription]:
+                del self.topic.subscriptions[name]
