@@ -14,6 +14,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
+from jmsbridge.transport.network.forking import held_at_fork
+
 __all__ = ["Key", "Known", "Lately", "known_of"]
 
 _MOST: Final = 200_000  # ids of all subscriptions
@@ -25,7 +27,7 @@ Key = tuple[int, int, int, int, int]
 
 _numbers = itertools.count()
 _times: OrderedDict[tuple[int, Key], float] = OrderedDict()  # the oldest first
-_lock = threading.Lock()
+_lock = held_at_fork(threading.Lock())
 
 
 class Lately:

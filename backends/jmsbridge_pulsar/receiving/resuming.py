@@ -13,6 +13,7 @@ import weakref
 from typing import Final
 
 from jmsbridge.transport.deliveries.expiry import now_ms
+from jmsbridge.transport.network.forking import held_at_fork
 from jmsbridge_pulsar.receiving.delivery import Delivery
 from jmsbridge_pulsar.receiving.memory import Key
 
@@ -22,7 +23,7 @@ Place = tuple[int, int]
 """Ledger and entry of a message."""
 
 _FIRST: Final = -1, -1  # before every message
-_lock = threading.Lock()
+_lock = held_at_fork(threading.Lock())
 _all: "weakref.WeakSet[Progress]" = weakref.WeakSet()
 
 

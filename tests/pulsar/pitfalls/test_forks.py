@@ -168,3 +168,29 @@ producer.send("x")
 """
     )
     assert sorted(output.splitlines()) == ["[0, 0, 0]", "of the child", "of the child", "of the child"]
+
+
+def test_a_fork_while_another_thread_acknowledges(server: Server, run: Run) -> None:
+    """The locks that all connections of the process share were never released in the child."""
+    output = run(
+        FORKING
+        + """
+import threading
+from jmsbridge_pulsar.receiving import memory, resuming
+
+def hold(lock, is_held):
+    with lock:
+        is_held.set()
+        time.sleep(0.5)  # sleep: the fork begins in this time
+
+for lock in (memory._lock, resuming._lock):
+    is_held = threading.Event()
+    thread = threading.Thread(target=hold, args=(lock, is_held))
+    thread.start()
+    is_held.wait()
+    print(in_child(lambda: sys.exit(not lock.acquire(timeout=3))), lock.acquire(timeout=3))
+    lock.release()
+    thread.join()
+"""
+    )
+    assert output == "0 True\n0 True\n"
