@@ -1,5 +1,6 @@
 """Subscriptions on a real Pulsar: whose they are, what they are called, and what policies say of them."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -8,7 +9,7 @@ from integration.lab.broker import Broker
 from integration.networked.conftest import name
 from integration.networked.connecting import connect
 from integration.pulsar.test_faults import path, url_of
-from jmsbridge import Connection, IllegalState, Queue, Topic
+from jmsbridge import Connection, IllegalState, InvalidDestination, Queue, Topic
 from jmsbridge.testing.suite.support import receive_texts, send_texts
 
 __all__ = ["connect", "name"]
@@ -64,6 +65,22 @@ def test_names_are_taken_literally(pulsar: Broker, connect: Connect, name: str, 
     assert pulsar.admin.get(f"{path(name)}/subscriptions") == [f"{name}_{kept}"]
     with session.create_durable_consumer(topic, kept) as consumer:
         assert receive_texts(consumer, 1) == ["one"]
+
+
+@pytest.mark.parametrize("key", ["ü/x", "a b/x", "ü/"])
+def test_names_for_which_the_broker_never_answers(pulsar: Broker, connect: Connect, name: str, key: str) -> None:
+    """They are refused at once; the calls hung for 15 or 30 seconds."""
+    session, topic, began = connect(url_of(pulsar), client_id=name).create_session(), Topic(name), time.monotonic()
+    with pytest.raises(InvalidDestination, match="slash"):
+        session.create_durable_consumer(topic, key)
+    with pytest.raises(InvalidDestination, match="slash"):
+        session.create_shared_consumer(topic, key)
+    with pytest.raises(InvalidDestination, match="slash"):
+        session.unsubscribe(key)
+    assert time.monotonic() - began < 5
+    for works in (f"x/{key}", f"/{key}"):
+        session.create_durable_consumer(topic, works).close()
+        session.unsubscribe(works)
 
 
 @pytest.mark.parametrize("damaged", ["{", "[]", '{"shared": 1}'])

@@ -1,6 +1,7 @@
 """Opens consumers and readers as each kind of subscription needs them. For the I/O thread."""
 
 import itertools
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +9,7 @@ from typing import Any, Final
 
 import _pulsar
 
-from jmsbridge.spi import Address, BackendError, Interest, LinkLost
+from jmsbridge.spi import Address, AddressRefused, BackendError, Interest, LinkLost
 from jmsbridge.transport.literal_names import check_key
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain, result_of_code
@@ -35,6 +36,7 @@ _NOT_READY: Final = {2, 6}  # codes of errors that pass, as while the topic move
 _PAUSE: Final = 0.1  # seconds after such an error
 _PATIENCE: Final = 10.0  # seconds for which it may last
 _WIDE: Final = 4 * BATCH  # the prefetch from which messages are taken in batches, so that a full batch is often there
+_ANSWERED: Final = re.compile(r"[-=:.A-Za-z0-9_]*")  # the broker takes it for a namespace, and fails with others
 _RETURN: Final = 100  # milliseconds after which a returned message is asked for again; the library's least
 
 
@@ -46,6 +48,12 @@ def subscription_name(facts: LinkFacts, interest: Interest) -> str:
         return ""
     check_key(interest.key, facts.life.broker)
     name = interest.key if facts.client_id is None else f"{facts.client_id}_{interest.key}"
+    first, slash, _ = name.partition("/")
+    if slash and not _ANSWERED.fullmatch(first):
+        raise AddressRefused(
+            f"subscription {name!r}: {facts.life.broker} never answers for a name with a slash after anything "
+            "but ASCII letters, digits and - = : . _; use another name"
+        )
     return name if interest.durable else f"{NON_DURABLE}{name}"
 
 
