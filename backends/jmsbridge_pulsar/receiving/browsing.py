@@ -55,6 +55,8 @@ class _Part(ReaderTaker):
 class _Browser:
     """A ``Taker`` of one part after the other; nothing is settled."""
 
+    waiting = 0
+
     def __init__(self, parts: list[_Part]) -> None:
         self._parts = parts
         self._left = iter(parts)

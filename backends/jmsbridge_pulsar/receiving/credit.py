@@ -39,6 +39,7 @@ class Credit:
         self._asked = 0  # what the broker was asked for
         self._taken = 0  # of those, what was taken from the library
         self._used = 0  # what the library counts as passed on or dropped: it says so for several at once
+        self._waiting = 0  # of those, what came in a batch of which a part was taken
         self._grant: Callable[[int], None] | None = None
         self.asked_at = 0.0
         """The ``time.monotonic()`` of the last request for messages."""
@@ -65,12 +66,16 @@ class Credit:
             self._wanted += count
         self._ask()
 
-    def moved(self, taken: int, shown: int) -> None:
-        """So many messages were taken, and so many shown; for those that were dropped the facade wants others."""
+    def moved(self, taken: int, shown: int, waiting: int = 0) -> None:
+        """So many messages were taken, and so many shown; for those that were dropped the facade wants others.
+
+        More than were taken are ``waiting``, which came with these and are taken next.
+        """
         with self._lock:
             self._taken += taken
             self._wanted -= shown
-            is_dropped = taken > shown or self._used > self._taken
+            self._waiting = waiting
+            is_dropped = taken > shown or self._used - waiting > self._taken
         if is_dropped:
             self._ask()
 
@@ -87,11 +92,11 @@ class Credit:
     def _begin(self, grant: Callable[[int], None] | None) -> None:
         with self._lock:
             self._grant = grant
-            self._asked = self._taken = self._used = 0
+            self._asked = self._taken = self._used = self._waiting = 0
 
     def _open(self) -> int:
         """What the broker may still send, or has sent and nobody has taken."""
-        return self._asked - max(self._taken, self._used)
+        return self._asked - max(self._taken, self._used - self._waiting)
 
     def _ask(self) -> None:
         with self._lock:

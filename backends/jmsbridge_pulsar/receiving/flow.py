@@ -107,7 +107,7 @@ class Flow:
             raise explain(result_of(error), f"consuming {self._interest.address}", self._facts.life.broker) from error
         if taken:
             self._has_taken, self._quiet_at = True, time.monotonic() + _NEXT
-        self._credit.moved(taken, len(found))
+        self._credit.moved(taken, len(found), taker.waiting)
         if not found and not wait and self._credit.forget() and not self._browses and self._let_go():
             self._taker = None
         return found

@@ -19,6 +19,9 @@ _MANY: Final = 16  # messages without a pause after which they are taken in batc
 class Taker(Protocol):
     """Takes messages; its methods are for any thread."""
 
+    waiting: int
+    """How many messages it has got from the library already, and will return next."""
+
     def take(self, seconds: float) -> Any:
         """The next message, or None if none comes in time. PulsarException if the taker has ended."""
 
@@ -45,6 +48,11 @@ class ConsumerTaker:
         self._batches = batches
         self._in_a_row = 0
         self._taken: deque[Any] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """See ``Taker``."""
+        return len(self._taken)
 
     def take(self, seconds: float) -> Any:
         """See ``Taker``."""
@@ -86,6 +94,8 @@ class ConsumerTaker:
 
 class ReaderTaker:
     """A reader, which sees all messages from a position on; nothing is settled."""
+
+    waiting = 0
 
     def __init__(self, reader: Any, forget: Callable[[], object]) -> None:
         self._reader = reader

@@ -59,3 +59,18 @@ def test_what_was_taken_and_not_shown_is_asked_for_again(asked: Asked) -> None:
     asked.credit.allow(2)
     asked.credit.moved(2, 1)
     assert asked.counts == [2, 1]
+
+
+def test_what_waits_of_a_batch_is_not_asked_for_again(asked: Asked) -> None:
+    """A prefetch of 128 was exceeded by up to 31."""
+    asked.credit.allow(128)
+    asked.credit.used(32)
+    asked.credit.moved(1, 1, 31)
+    asked.wait()
+    asked.credit.allow(1)
+    assert asked.counts == [128, 1]
+    asked.credit.moved(31, 31, 0)
+    assert asked.counts == [128, 1]
+    asked.credit.used(97)
+    asked.credit.moved(90, 90, 0)
+    assert asked.counts == [128, 1, 7]
