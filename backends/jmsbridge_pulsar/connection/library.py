@@ -24,6 +24,7 @@ Answered = Callable[["_pulsar.Result", Any], None]
 log = logging.getLogger("jmsbridge.pulsar")
 
 _OPERATION = 30  # seconds after which the library gives a request up
+_LONGER = 5  # seconds for which it waits for a connection after the relay has given that up, and says why
 _ENDING = 5.0  # seconds for its threads to end; they need milliseconds
 _RELEASING = 0.5  # seconds for the last of them to release our callbacks; it needs milliseconds, or never does
 
@@ -45,6 +46,7 @@ class Library:
         settings = _pulsar.ClientConfiguration()
         settings.authentication(_pulsar.AuthenticationToken.create(secret))
         settings.operation_timeout_seconds(_OPERATION)
+        settings.connection_timeout(int(1000 * (self._life.endpoint.connect_timeout + _LONGER)))
         settings.stats_interval_in_seconds(0)
         settings.set_file_logger(_pulsar.LoggerLevel.Error, os.devnull)  # by default it writes to standard output
         self._client = _pulsar.Client(url, settings)
