@@ -14,6 +14,7 @@ from urllib.parse import quote
 from jmsbridge.spi import AccessDenied, AddressInUse, AddressRefused, BackendError, Endpoint, NotSupported
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_pulsar.connection.options import PulsarOptions, login_of
+from jmsbridge_pulsar.connection.protocol import on_one_line
 
 __all__ = ["EARLIEST", "Rest", "check_persistent", "rest_of", "subscription_path", "topic_path"]
 
@@ -137,6 +138,7 @@ def topic_path(topic: str) -> str:
 
 def _reason(body: bytes) -> str:
     try:
-        return str(json.loads(body).get("reason", ""))
+        said = str(json.loads(body).get("reason", ""))
     except (ValueError, AttributeError):
         return ""
+    return on_one_line(" ".join(said.partition("Stacktrace:")[0].split()))

@@ -51,6 +51,7 @@ __all__ = [
     "first_frame",
     "kind_of",
     "number_of",
+    "on_one_line",
     "parse_connect",
     "parse_last",
     "parse_lookup",
@@ -256,8 +257,13 @@ def text_of(found: dict[int, Value], number: int) -> str:
 
 
 def words_of(found: dict[int, Value], number: int) -> str:
-    """A field as text for people: on one line, and not long."""
-    return "".join(each if each.isprintable() else " " for each in text_of(found, number))[:_WORDS].strip()
+    """A field as text for people."""
+    return on_one_line(text_of(found, number))
+
+
+def on_one_line(said: str) -> str:
+    """What a broker said, for people: on one line, and not long."""
+    return "".join(each if each.isprintable() else " " for each in said)[:_WORDS].strip()
 
 
 def first_frame(data: bytes) -> Frame | None:

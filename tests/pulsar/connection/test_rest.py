@@ -130,6 +130,13 @@ def test_errors(serve: Callable[..., _Served], code: int, kind: type[BackendErro
     assert "the-token" not in str(caught.value)
 
 
+def test_an_error_is_one_line_without_the_trace_of_java(serve: Callable[..., _Served]) -> None:
+    said = {"reason": "\n --- An unexpected error ---\n\nMessage: It is so\n\nStacktrace:\n\njava.lang.X\n\tat a.b"}
+    rest = _rest(serve(lambda path: (500, {}, json.dumps(said).encode())))
+    with pytest.raises(BackendError, match=r"\(500: --- An unexpected error --- Message: It is so\)$"):
+        rest.get("x")
+
+
 @pytest.mark.parametrize("content", [b"<html>", b"\xff\xfe", b"[1", b'"text"', b"[]"])
 def test_answers_that_are_not_json(serve: Callable[..., _Served], content: bytes) -> None:
     refused = _rest(serve(lambda path: (500, {}, content)))
