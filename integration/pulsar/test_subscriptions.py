@@ -124,6 +124,10 @@ def test_policies_that_allow_few_consumers(pulsar: Broker, connect: Connect, nam
     assert receive_texts(consumer, 1) == ["text"]
     with pytest.raises(IllegalState, match="policies allow no more"):
         connect(url).create_session().create_consumer(queue).receive(timeout=5)
+    browsing = connect(url).create_session()
+    send_texts(browsing, queue, "another")
     pulsar.admin.post(f"{limits}/maxConsumersPerTopic", 1)
     for number in range(3):
         connect(url, client_id=f"id{number}")
+    with pytest.raises(IllegalState, match="policies allow no more"):
+        list(browsing.create_browser(queue))

@@ -82,6 +82,7 @@ _REASONS: Final = {
     Result.ChecksumError: "it does not take this message",
     Result.ConsumerBusy: "it has a consumer that excludes another one; close that one first",
     Result.BrokerMetadataError: "its metadata did not allow it; does the namespace exist?",
+    Result.NotAllowedError: "its policies or settings do not allow it",
     Result.Timeout: "no answer in time",
 }
 

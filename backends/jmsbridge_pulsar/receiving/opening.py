@@ -97,7 +97,8 @@ def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: s
 
     def open_it(done: Done) -> None:
         def opened(result: Any, made: Any) -> None:
-            done(made, None if result == Result.Ok else explain(result, what, facts.life.broker))
+            said = facts.library.words.lately()
+            done(made, None if result == Result.Ok else explain(result, what, facts.life.broker, said=said))
 
         _attach(facts, topic, partial(facts.library.reader, topic, start, settings), opened)
 
