@@ -32,10 +32,12 @@ class Token(msgspec.Struct, frozen=True, gc=False, eq=False):
 
 
 class View:
-    """A selector, and for each priority the rank up to which no waiting message matches it (``floors``)."""
+    """A selector, or all messages, and for each priority the rank up to which no waiting message matches it, except
+    those that wait for the owner of their group (``floors``).
+    """
 
-    def __init__(self, text: str) -> None:
-        self.selector = selector_of(text)
+    def __init__(self, text: str | None) -> None:
+        self.selector = None if text is None else selector_of(text)
         self.floors = [band * BAND for band in range(_BANDS)]
         self.users = 0
 
@@ -43,11 +45,28 @@ class View:
         """Examine all messages again."""
         self.floors = [band * BAND for band in range(_BANDS)]
 
+    def lower(self, band: int, floor: int) -> None:
+        """Examine the messages behind this rank again."""
+        self.floors[band] = min(self.floors[band], floor)
+
+    def matches(self, envelope: Envelope) -> bool:
+        """Whether its selector matches."""
+        return self.selector is None or self.selector.matches_envelope(envelope)
+
+
+class _Waiting:
+    """The messages of one priority that wait for the owner of their groups: all are behind the rank ``floor``."""
+
+    def __init__(self, floor: int) -> None:
+        self.floor = floor
+        self.buckets: set[int] = set()
+
 
 class Taker:
     """A consumer of this process as its queue sees it; ``expired`` names the queue for messages that expire here."""
 
     def __init__(self, queue: QueueRow, number: int, interest: Interest, inbox: Inbox) -> None:
+        self.view = View(None)  # the queue's, once it has joined
         self.queue = queue
         self.id = number
         self.put = inbox.put
@@ -55,11 +74,6 @@ class Taker:
         self.expired = interest.expired or None
         self.credit = 0
         self.held: dict[int, Token] = {}
-        self.view: View | None = None
-
-    def matches(self, envelope: Envelope) -> bool:
-        """Whether its selector matches."""
-        return self.view is None or self.view.selector.matches_envelope(envelope)
 
     def forget(self, number: int) -> None:
         """Drop a claim that was rolled back."""
@@ -70,6 +84,7 @@ class LocalQueue:
     """The consumers that one queue has in this process.
 
     ``ring`` holds those with credit, the next one first; ``expiry_consumers`` name a queue for expired messages.
+    ``waiting`` has, by priority and owner, what is passed over until the owner of its group has credit.
     """
 
     def __init__(self, queue: QueueRow) -> None:
@@ -77,30 +92,61 @@ class LocalQueue:
         self.address = queue.address
         self.ring: deque[Taker] = deque()
         self.consumers: dict[int, Taker] = {}
+        self.everything = View(None)
         self.views: dict[str, View] = {}
+        self.waiting: dict[tuple[int, int], _Waiting] = {}
         self.returns = -1
+        self.topology = -1
         self.expiry_consumers: list[Taker] = []
 
     def saved(self) -> Callable[[], None]:
         """A function that restores the present state."""
-        ring, returns = list(self.ring), self.returns
+        ring = list(self.ring)
         credits = [(consumer, consumer.credit) for consumer in self.consumers.values()]
-        floors = [(view, list(view.floors)) for view in self.views.values()]
 
         def restore() -> None:
-            self.ring, self.returns = deque(ring), returns
+            self.ring = deque(ring)
+            self.returns = -1
             for consumer, credit in credits:
                 consumer.credit = credit
-            for view, levels in floors:
-                view.floors = levels
 
         return restore
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the first message is for any consumer."""
+        return not (self.views or self.waiting)
+
+    def every_view(self) -> Iterable[View]:
+        """The views of all consumers."""
+        return (self.everything, *self.views.values())
+
+    def reset(self) -> None:
+        """Examine all messages again."""
+        self.waiting = {}
+        for view in self.every_view():
+            view.reset()
+        self.topology = -1
+
+    def keep(self, owner: int, bucket: int, rank: int) -> None:
+        """A message waits for the owner of its group."""
+        waiting = self.waiting.setdefault((rank // BAND, owner), _Waiting(rank - 1))
+        waiting.floor = min(waiting.floor, rank - 1)
+        waiting.buckets.add(bucket)
+
+    def free(self, owners: set[int]) -> None:
+        """Examine again what waits for others than these."""
+        for (band, owner), waiting in list(self.waiting.items()):
+            if owner not in owners:
+                del self.waiting[band, owner]
+                for view in self.every_view():
+                    view.lower(band, waiting.floor)
 
     def expire(self, batch: Batch, row: Row) -> None:
         """Remove an expired message; move it to the expiry queue that a matching consumer here names, if any."""
         if self.expiry_consumers:
             envelope = decode(row[5], self.address)
-            consumer = next((one for one in self.expiry_consumers if one.matches(envelope)), None)
+            consumer = next((one for one in self.expiry_consumers if one.view.matches(envelope)), None)
             if consumer is not None:
                 batch.dead_letter(envelope, consumer.expired, self.queue.origin, row[2], DEAD_LETTER_EXPIRED)
         batch.entries.forget((row[0],))
@@ -124,7 +170,9 @@ class Dispatcher:
         local.consumers[consumer.id] = consumer
         if consumer.expired is not None:
             local.expiry_consumers.append(consumer)
-        if selector is not None:
+        if selector is None:
+            consumer.view = local.everything
+        else:
             view = local.views.get(selector) or local.views.setdefault(selector, View(selector))
             view.users += 1
             consumer.view = view
@@ -136,7 +184,7 @@ class Dispatcher:
             return
         local.pause(consumer)
         local.expiry_consumers = [other for other in local.expiry_consumers if other is not consumer]
-        if consumer.view is not None:
+        if consumer.view is not local.everything:
             consumer.view.users -= 1
             local.views = {text: view for text, view in local.views.items() if view.users}
         if not local.consumers:
@@ -175,10 +223,9 @@ class Dispatcher:
             return
         self._save(batch, local)
         local.returns += 1
-        for view in local.views.values():
+        for view in local.every_view():
             for _, rank in held:
-                band = rank // BAND
-                view.floors[band] = min(view.floors[band], rank - 1)
+                view.lower(rank // BAND, rank - 1)
 
     def _save(self, batch: Batch, local: LocalQueue) -> None:
         """Before credit or order of a queue's consumers change: let ``Batch.undo`` restore them."""
@@ -218,57 +265,107 @@ class Dispatcher:
 
 
 class _Scan:
-    """One pass over the waiting messages of a queue, in order."""
+    """One pass over the waiting messages of a queue, in order.
+
+    ``_takers`` have credit and a view that was not examined up to the end of the present page; None if not known.
+    """
 
     def __init__(self, batch: Batch, local: LocalQueue) -> None:
         self._batch = batch
         self._local = local
         self._budget = _AT_ONCE
         self._claimed: list[int] = []
-        self._blocked = False
+        self._last = 0  # the last rank of the present page
+        self._takers: list[Taker] | None = None
+        self._looking: set[View] = set()  # their views
         self._known: dict[View, bool] = {}
 
     def run(self) -> bool:
         """Continue until no consumer has credit or no message is left; False if it takes too long."""
         local = self._local
-        if not local.views:
-            return self._range(0, -1, _LAST)
-        returns = self._batch.catalog.returns(local.queue.id)
-        if returns != local.returns:
-            local.returns = returns
-            for view in local.views.values():
-                view.reset()
+        if local.is_plain:
+            local.everything.reset()
+            return self._range(-1, _LAST)
+        self._look_around()
         for band in range(_BANDS):
-            start = band * BAND
-            floors = [start if one.view is None else one.view.floors[band] for one in local.ring]
-            self._blocked = False
-            if floors and not self._range(band, min(floors), start + BAND):
+            if not self._serve_owners(band):
+                return False
+            floors = [one.view.floors[band] for one in local.ring]
+            if floors and not self._range(min(floors), (band + 1) * BAND):
                 return False
         return True
 
+    def _look_around(self) -> None:
+        """Examine again what other processes have returned, or what waits for consumers that have gone."""
+        catalog, local = self._batch.catalog, self._local
+        returns = catalog.returns(local.queue.id)
+        if returns != local.returns:
+            local.returns = returns
+            local.reset()
+        if local.waiting and local.topology != catalog.topology:
+            local.topology = catalog.topology
+            local.free(catalog.consumer_ids(local.queue.id))
+
     def finish(self) -> None:
         """Record the claims in the file."""
-        if self._claimed:
-            self._batch.entries.claim(self._claimed, self._batch.catalog.node)
+        claimed, self._claimed = self._claimed, []
+        if claimed:
+            self._batch.entries.claim(claimed, self._batch.catalog.node)
 
-    def _range(self, band: int, after: int, before: int) -> bool:
+    def _serve_owners(self, band: int) -> bool:
+        """Deliver what has waited for owners of groups that have credit now; False if it takes too long."""
+        local = self._local
+        for place in [place for place in local.waiting if place[0] == band]:
+            owner = local.consumers.get(place[1])
+            more = True
+            while more and owner is not None and owner.credit:
+                if self._budget <= 0:
+                    return False
+                more = self._serve(owner, local.waiting[place], band)
+            highest = max(view.floors[band] for view in local.every_view())
+            if not more and owner is not None and owner.view.floors[band] == highest:
+                del local.waiting[place]
+        return True
+
+    def _serve(self, owner: Taker, waiting: _Waiting, band: int) -> bool:
+        """Deliver a page of what has waited for this owner; False if that was the last one."""
+        local = self._local
+        rows = self._batch.entries.page(local.queue.id, waiting.floor, owner.view.floors[band] + 1, _PAGE)
+        self._budget -= len(rows)
+        for row in rows:
+            if not owner.credit:
+                return True
+            waiting.floor = row[1]
+            if row[4] not in waiting.buckets:
+                continue
+            envelope = decode(row[5], local.address)
+            if row[3] and row[3] <= self._batch.now:
+                local.expire(self._batch, row)
+            elif owner.view.matches(envelope):
+                self._deliver(owner, row, envelope)
+        self.finish()  # the next page shows what is not claimed
+        return len(rows) == _PAGE
+
+    def _range(self, after: int, before: int) -> bool:
         local = self._local
         while local.ring:
             if self._budget <= 0:
                 return False
-            wanted = _PAGE if local.views else min(_PAGE, sum(consumer.credit for consumer in local.ring))
+            wanted = min(_PAGE, sum(consumer.credit for consumer in local.ring)) if local.is_plain else _PAGE
             rows = self._batch.entries.page(local.queue.id, after, before, wanted)
             self._budget -= len(rows)
+            self._last = rows[-1][1] if rows else 0
+            self._takers = None
             for row in rows:
                 if not local.ring:
                     return True
                 after = row[1]
-                self._offer(row, band)
+                self._offer(row)
             if len(rows) < wanted:
                 return True
         return True
 
-    def _offer(self, row: Row, band: int) -> None:
+    def _offer(self, row: Row) -> None:
         _, rank, _, expires, bucket, body, _ = row
         local = self._local
         if expires and expires <= self._batch.now:
@@ -279,17 +376,15 @@ class _Scan:
             self._deliver(local.ring[0], row, envelope)
             return
         self._known = {}
-        looking = {consumer.view for consumer in local.ring if consumer.view is not None}
-        consumer = self._choose(envelope, bucket, band, rank)
-        if not self._blocked:
-            for view in looking:
-                view.floors[band] = max(view.floors[band], rank)
+        consumer = self._choose(envelope, bucket, rank)
+        for view in self._looking:
+            view.floors[rank // BAND] = max(view.floors[rank // BAND], rank)
         if consumer is not None:
             self._deliver(consumer, row, envelope)
 
-    def _choose(self, envelope: Envelope, bucket: int | None, band: int, rank: int) -> Taker | None:
+    def _choose(self, envelope: Envelope, bucket: int | None, rank: int) -> Taker | None:
         """The consumer for a message: its group's owner, else the first whose selector matches, which becomes owner."""
-        taker = next((one for one in self._local.ring if self._wants(one.view, envelope, band, rank)), None)
+        taker = next((one for one in self._find_takers(rank) if self._wants(one.view, envelope, rank)), None)
         if bucket is None:
             return taker
         catalog, queue = self._batch.catalog, self._local.queue.id
@@ -304,22 +399,27 @@ class _Scan:
         known = self._local.consumers.get(number)
         if known is not None and known.credit > 0:
             return known
-        self._blocked = True  # the message waits for its owner: the floors must stay below it
+        self._local.keep(number, bucket, rank)
         return None
 
-    def _wants(self, view: View | None, envelope: Envelope, band: int, rank: int) -> bool:
-        if view is None:
-            return True
+    def _find_takers(self, rank: int) -> list[Taker]:
+        if self._takers is None:
+            band, last = rank // BAND, max(rank, min(self._last, (rank // BAND + 1) * BAND))
+            self._takers = [one for one in self._local.ring if one.view.floors[band] < last]
+            self._looking = {one.view for one in self._takers}
+        return self._takers
+
+    def _wants(self, view: View, envelope: Envelope, rank: int) -> bool:
         known = self._known.get(view)
         if known is None:
-            known = rank > view.floors[band] and view.selector.matches_envelope(envelope)
-            self._known[view] = known
+            known = self._known[view] = rank > view.floors[rank // BAND] and view.matches(envelope)
         return known
 
     def _deliver(self, consumer: Taker, row: Row, envelope: Envelope) -> None:
         number, rank, count = row[:3]
         ring = self._local.ring
         consumer.credit -= 1
+        self._takers = None
         if ring[0] is consumer:
             ring.popleft()
         else:

@@ -295,6 +295,10 @@ class Catalog:
         """How many consumers a queue has, in all processes."""
         return int(self._sql.execute("SELECT count(*) FROM consumer WHERE line = ?", (queue,)).fetchone()[0])
 
+    def consumer_ids(self, queue: int) -> set[int]:
+        """The consumers of a queue, in all processes."""
+        return {row[0] for row in self._sql.execute("SELECT id FROM consumer WHERE line = ?", (queue,)).fetchall()}
+
     def join(self, queue: int, selector: str | None) -> int:
         """Add a consumer of this process."""
         made = self._entries.number()
