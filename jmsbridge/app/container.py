@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jmsbridge.app.converters import Converter
-from jmsbridge.app.groups import Group
+from jmsbridge.app.groups import Depths, Group
 from jmsbridge.app.listeners import Listener
 from jmsbridge.app.loop import EventLoop
 from jmsbridge.app.status import Status
@@ -131,36 +131,22 @@ class Container:
         connection = self.connection
         assert connection is not None
         if connection.state == "connected":
+            depths = Depths(connection)
             for group in self.groups:
-                scales = group.listener.most > group.listener.least
-                group.look(connection, self._depth(group.listener) if scales else None)
+                group.look(connection, depths)
         if self._loop is not None:
             blocked = self._loop.blocked_for() > _BLOCKED
             if blocked and not self._loop_reported:
                 log.warning("a listener blocks the event loop:\n%s", self._loop.place())
             self._loop_reported = blocked
 
-    def _depth(self, listener: Listener) -> int | None:
-        """How many messages wait, as far as the broker says."""
-        connection = self.connection
-        if connection is None or connection.state != "connected":
-            return None
-        try:
-            if isinstance(listener.destination, Queue):
-                return connection.admin.depth(listener.destination)
-            for info in connection.admin.list():
-                if info.destination == listener.destination and info.subscription == listener.subscription:
-                    return info.depth
-        except JMSException as error:
-            log.debug("no depth of %s: %s", listener.pattern, error)
-        return None
-
     def status(self, *, depths: bool = False) -> Status:
         """How it is doing; with ``depths`` it asks the broker, otherwise it shows the last answer."""
-        if depths:
-            for group in self.groups:
-                group.depth = self._depth(group.listener)
         connection, loop = self.connection, self._loop
+        if depths and connection is not None:
+            asked = Depths(connection)
+            for group in self.groups:
+                group.depth = asked.depth(group.listener)
         state: Any = "connecting" if connection is None else connection.state
         blocked = 0.0 if loop is None else loop.blocked_for()
         return Status(

@@ -2,22 +2,51 @@
 
 import logging
 import time
+from collections.abc import Sequence
 
+from jmsbridge.administration import DestinationInfo
 from jmsbridge.app.listeners import Listener
 from jmsbridge.app.loop_workers import new_worker
 from jmsbridge.app.status import ListenerStatus
 from jmsbridge.app.workers import Shared, Worker
 from jmsbridge.connection import Connection
 from jmsbridge.core.runtime.threads import start_thread
+from jmsbridge.destinations import Queue
 from jmsbridge.errors import JMSException
 
-__all__ = ["Group"]
+__all__ = ["Depths", "Group"]
 
 log = logging.getLogger("jmsbridge.app")
 
 _IDLE = 10.0  # seconds without a message after which a consumer above the least number is closed
 _PAUSE = 1.0  # before a consumer that the broker has ended is replaced; doubles
 _LONGEST_PAUSE = 30.0
+
+
+class Depths:
+    """How many messages wait for which listener, as far as the broker says, at one time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._listed: Sequence[DestinationInfo] | None = None
+
+    def depth(self, listener: Listener) -> int | None:
+        """Asks the broker; for subscriptions, which it can only list, at most once for all of them."""
+        if self._connection.state != "connected":
+            return None
+        try:
+            if isinstance(listener.destination, Queue):
+                return self._connection.admin.depth(listener.destination)
+            if self._listed is None:
+                self._listed = ()  # if this fails, it is not tried for each listener
+                self._listed = self._connection.admin.list()
+        except JMSException as error:
+            log.debug("no depth of %s: %s", listener.pattern, error)
+            return None
+        for info in self._listed:
+            if info.destination == listener.destination and info.subscription == listener.subscription:
+                return info.depth
+        return None
 
 
 class Group:
@@ -55,20 +84,27 @@ class Group:
 
     # ---- on the thread that watches
 
-    def look(self, connection: Connection, depth: int | None) -> None:
-        """Replace consumers that the broker has ended, add or remove some, and report calls over their deadline."""
+    def look(self, connection: Connection, depths: Depths) -> None:
+        """Replace consumers that the broker has ended, add or remove some, and report calls over their deadline.
+
+        The broker is asked for the backlog only while all consumers are busy and there may be more.
+        """
         self._report_stuck()
         self._replace(connection)
         busy = bool(self.workers) and all(worker.began is not None for worker in self.workers)
-        backlog = busy and self._was_busy if depth is None else busy and depth > len(self.workers)
-        self._was_busy = busy
-        if backlog and len(self.workers) < self.listener.most:
-            try:
-                self._add(connection)
-            except JMSException as error:
-                log.warning("listener %s gets no further consumer: %s", self.listener.name, error)
+        was_busy, self._was_busy = self._was_busy, busy
+        if busy and len(self.workers) < self.listener.most:
+            depth = depths.depth(self.listener)
+            if was_busy if depth is None else depth > len(self.workers):
+                self._add_further(connection)
         elif not busy and len(self.workers) > self.listener.least:
             self._close_idle()
+
+    def _add_further(self, connection: Connection) -> None:
+        try:
+            self._add(connection)
+        except JMSException as error:
+            log.warning("listener %s gets no further consumer: %s", self.listener.name, error)
 
     def _close_idle(self) -> None:
         for worker in reversed(self.workers):
