@@ -31,6 +31,7 @@ _LOW = 1 << 16  # so many bytes of messages are written before more messages are
 _TICK = 5.0  # seconds between two checks of the heart-beats, at most
 _FIRST = 8 + 512  # a header and the longest frame of the security layer
 _AMQP_091 = b"AMQP\x00\x00\x09\x01"
+_EMPTY_FRAME = bytes.fromhex("0000000802000000")
 
 
 class Droppable(Protocol):
@@ -210,6 +211,13 @@ class Driver:
             transport.pop(len(data))
             self._pump()
         self._answer_written()
+
+    def nudge(self) -> None:
+        """Write a frame that says nothing: a broker that has not written all it has to say does so then."""
+        self.flush()
+        if self._started and self.connection.state & proton.Endpoint.LOCAL_ACTIVE and not self.transport.pending():
+            self.produced += len(_EMPTY_FRAME)
+            self.stream.write(_EMPTY_FRAME)
 
     def write_early(self) -> None:
         """Write what proton has if it is much, also inside a burst of events; the link may have ended then."""

@@ -14,6 +14,8 @@ from jmsbridge_amqp.connection.errors import FULL, Failure, failure_of
 
 __all__ = ["GroupMember", "LinkGroup"]
 
+_NUDGE = 0.02  # seconds until a broker that has not answered the end of a session is nudged; doubles each time
+
 
 class LinkGroup:
     """``ended`` is called when the broker ends the session, after its links were told.
@@ -107,7 +109,21 @@ class LinkGroup:
                 link.forget()
             self.driver.expect()
             if self._begun:
-                self.proton.close()
+                self._write_end()
+
+    def _write_end(self) -> None:
+        self.proton.close()
+        self._nudge_after(_NUDGE)
+
+    def _nudge_after(self, seconds: float) -> None:
+        """Artemis may write its answer only when it gets more, or 2 seconds later, if two sessions end together."""
+
+        def nudge() -> None:
+            if self.proton is not None:
+                self.driver.nudge()
+                self._nudge_after(2 * seconds)
+
+        self.driver.life.thread.call_later(seconds, nudge)
 
     def detach_and_end(self, done: Callable[[], None]) -> None:
         """``end``, after its links were detached one by one.
@@ -125,7 +141,7 @@ class LinkGroup:
         if kind == "SESSION_REMOTE_OPEN":
             self._begun = True
             if not self.is_open:
-                self.proton.close()
+                self._write_end()
         elif kind == "SESSION_REMOTE_CLOSE":
             self._closed()
 
