@@ -20,6 +20,7 @@ log = logging.getLogger("jmsbridge.transport")
 DEADLINE = 30.0
 """Seconds within which the broker must answer a request; otherwise the link is given up."""
 _JOINING = 5.0  # seconds for the I/O thread to end once its sockets are closed
+_AFTER_LATE = 0.5  # seconds that a close waits for a broker that was too slow for another, ``close_timeout`` before
 _SILENT = 0.9  # a broker silent for this part of ``close_timeout`` is given up
 
 Done = Callable[[Any, BackendError | None], None]
@@ -64,6 +65,7 @@ class LinkLife:
         self._waits: set[_Wait] = set()
         self._closing = False
         self._dead = False
+        self._slow_until = 0.0  # the ``time.monotonic()`` until which other closes wait only ``_AFTER_LATE``
         self._lock = threading.RLock()  # guards _closing and _dead; a signal handler may enter it again
 
     # -- connecting
@@ -152,8 +154,8 @@ class LinkLife:
         """Start closing something on the I/O thread and wait for it, at most ``close_timeout`` seconds.
 
         The time for which the broker has already owed an answer counts. If the broker sends nothing at all, the link is
-        given up; if it is only slow, the close is finished later. With ``optional`` neither is an error, nor is the
-        loss of the link.
+        given up; if it is only slow, the close is finished later, and the next ones wait only a moment, because a
+        connection has many sessions and consumers. With ``optional`` neither is an error, nor is the loss of the link.
         """
         timeout = self.endpoint.close_timeout
         late = BackendError(f"{what}: no answer from {self.broker} within {timeout:.3g} s", in_doubt=True)
@@ -162,10 +164,12 @@ class LinkLife:
         try:
             self.check()
             self.thread.post(lambda: start(wait.done))
-            wait.result(max(0.0, timeout - self._wire.silence()), late)
+            patience = timeout if time.monotonic() >= self._slow_until else min(timeout, _AFTER_LATE)
+            wait.result(max(0.0, patience - self._wire.silence()), late)
         except BackendError as error:
             if error is late:
                 log.info("%s", late)
+                self._slow_until = time.monotonic() + timeout
                 if self._wire.silence() >= _SILENT * timeout:
                     self.thread.post(lambda: self.die(LinkLost(str(late), in_doubt=True)))
             if not optional or not (error is late or isinstance(error, LinkLost)):

@@ -3,6 +3,7 @@
 import logging
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -236,3 +237,17 @@ def test_commands_run_in_order_or_are_answered(broker: Broker) -> None:
     assert isinstance(outcome, LinkLost)
     assert not outcome.in_doubt
     assert ran == list(range(100))
+
+
+def test_closes_after_one_without_answer_wait_only_a_moment() -> None:
+    """A connection closes many sessions and consumers, whose waits add up."""
+    broker = Broker(close_timeout=2.0).connect()
+    took = list[float]()
+    for _ in range(3):
+        begun = time.monotonic()
+        broker.life.wait_closing(lambda done: None, "closing a consumer")
+        took.append(time.monotonic() - begun)
+    assert took[0] > 1.9
+    assert max(took[1:]) < 1.0
+    assert not broker.life.is_over
+    broker.die(ConnectionError("the test is over"))
