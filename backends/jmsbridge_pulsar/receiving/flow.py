@@ -78,10 +78,10 @@ class Flow:
     def forget(self, *, is_lost: bool) -> None:
         """It has ended, ``is_lost`` with its link: the taker holds threads of the library."""
         self._taker = None
-        left = list(self.unsettled.items())
+        left = self.unsettled.copy()  # in one step: a close may come while the link is being lost
         if is_lost and self._marks is not None:
-            self._marks.lose(left)
-        for _, token in left:
+            self._marks.lose(left.items())
+        for token in left.values():
             self.settled(token)
 
     # -- Source
