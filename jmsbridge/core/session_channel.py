@@ -18,7 +18,7 @@ from jmsbridge.core.sending.outgoing import Outgoing
 from jmsbridge.core.transaction import SessionTransactions, transactions_on
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import JMSException
-from jmsbridge.spi import BackendError, Channel, ChannelLost, Interest, Link, LinkLost, Native
+from jmsbridge.spi import BackendError, Channel, ChannelLost, Interest, Link, LinkLost, Native, NotSupported
 
 if TYPE_CHECKING:
     from jmsbridge.core.connection import ConnectionCore
@@ -142,7 +142,7 @@ class SessionChannel:
             try:
                 self.require_for(receiver.interest, plan)
             except JMSException as error:
-                receiver.close()
+                receiver.end(NotSupported(str(error)))  # so that receives raise it
                 self._connection.report(error)
         for problem in self._incoming.resume(channel, patient):
             self._connection.report(translate(problem))

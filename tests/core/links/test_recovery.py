@@ -15,6 +15,7 @@ from jmsbridge import (
     Queue,
     TextMessage,
     Topic,
+    UnsupportedFeatureException,
 )
 from jmsbridge.spi import Address, AuthenticationFailed, Native, Outcome, SubscriptionRefused
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
@@ -382,13 +383,13 @@ def test_recovery_with_shrinking_credit(backend: ScriptedBackend, connect: Conne
 def test_recovery_on_a_broker_with_fewer_features_closes_affected_consumers(
     backend: ScriptedBackend, connect: Connect
 ) -> None:
-    """A consumer whose feature is now refused is closed and reported; others continue."""
+    """A consumer whose feature is now refused is reported and ends, so that its receives raise; others continue."""
     heard: list[Exception] = []
     connection = connect(client_id="me")
     connection.exception_listener = heard.append
     session = connection.create_session()
     plain = session.create_consumer(QUEUE)
-    session.create_durable_consumer(Topic("news"), "sub")
+    durable = session.create_durable_consumer(Topic("news"), "sub")
     backend.lower(Native.DURABLE)
     backend.link.cut()
     eventually(lambda: heard)
@@ -399,6 +400,8 @@ def test_recovery_on_a_broker_with_fewer_features_closes_affected_consumers(
     backend.subscription.deliver(text_envelope(ADDRESS, "still here"))
     assert receive_texts(plain, 1) == ["still here"]
     assert "durable" in str(heard[0])
+    with pytest.raises(UnsupportedFeatureException, match="durable"):
+        durable.receive(timeout=SHORT)
 
 
 def test_recovery_does_not_reopen_closed_objects(backend: ScriptedBackend, connect: Connect) -> None:
