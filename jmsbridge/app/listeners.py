@@ -77,7 +77,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
         try:
             arguments.selector(self.selector)
         except InvalidSelectorException as error:
-            raise ConfigurationError(f"listener {self.name}: the selector {self.selector!r}: {error}") from None
+            raise ConfigurationError(f"listener {self.name}: {self.selector!r}: {error}") from None
         try:
             if self.prefetch is not None:
                 arguments.count(self.prefetch, "prefetch")

@@ -418,7 +418,7 @@ def _only_by_place(message: Message, rush: bool = False, a: Annotated[str, Prope
         (_good, {"send_to": "q"}, "returns nothing to send to q"),
         (_good, {"transacted": True, "acknowledge": 1}, "a transacted listener has no acknowledge mode"),
         (_good, {"acknowledge": 77}, "77 is not a session mode"),
-        (_good, {"selector": "a == 3"}, "the selector 'a == 3': expected an operand"),
+        (_good, {"selector": "a == 3"}, "'a == 3': invalid selector: expected an operand"),
         (_good, {"on_error": 5}, "on_error must be a plain function"),
         (_good, {"on_error": _later}, "on_error must be a plain function"),
         (_yields, {}, "has a yield"),
