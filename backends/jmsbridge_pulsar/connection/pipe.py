@@ -52,9 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["Pipe"]
 
 _HIGH: Final = 1 << 20  # bytes that may wait for one side before the other is read no more
-_WANTED: Final = ANSWERS | {
-    *(AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, REACHED_END, TOPIC_MIGRATED, LAST_RESPONSE),
-}
+_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, REACHED_END, TOPIC_MIGRATED, LAST_RESPONSE}
 _FINAL: Final = {15, 22}  # codes of SEND_ERROR for one message alone: the topic is terminated, it is not allowed
 _RENEWAL: Final = 60.0  # seconds after a login was renewed in which the end of the connection is the answer to it
 
@@ -214,8 +212,10 @@ class Pipe:
         if frame.kind in (CLOSE_PRODUCER, CLOSE_CONSUMER):
             return attachments.closed(frame, encode_closed(frame))
         answer = self._last_messages.take(frame)
-        if answer is None or answer.kind == LAST_RESPONSE:
-            return answer.data if answer else b""
+        if answer is None:
+            return b""
+        if answer.kind == LAST_RESPONSE:
+            return answer.data
         data = attachments.answered(answer)
         return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else data
 

@@ -172,9 +172,9 @@ class Subscription:
         address = self._interest.address
         inbound = decode(address, content.properties, content.body, content.redelivered)
         envelope, count = inbound.envelope, inbound.delivery_count
-        if self._interest.no_local and self._is_own(inbound.stamp):
+        if self._is_own(inbound.stamp):
             self._channel.accept(content)
-        elif envelope.expiration and is_expired(envelope):
+        elif is_expired(envelope):
             self._expire(content)
         elif envelope.delivery_time and address.topic and envelope.delivery_time > now_ms():
             # a topic's message is routed when it is sent; only now is it delayed, for this queue alone
@@ -211,7 +211,7 @@ class Subscription:
             self._channel.accept(content)
 
     def _is_own(self, stamp: str | None) -> bool:
-        return self._interest.address.topic and stamp == self._facts.stamp
+        return self._interest.no_local and self._interest.address.topic and stamp == self._facts.stamp
 
     def _hand_up(self) -> None:
         self._gate.hand_up()

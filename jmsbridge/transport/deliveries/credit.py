@@ -54,7 +54,7 @@ class CreditGate:
             arrival = held.popleft()
             if size_of is not None:
                 self.held_size -= size_of(arrival.token)
-            if arrival.envelope.expiration and is_expired(arrival.envelope):
+            if is_expired(arrival.envelope):
                 self._expire(arrival.token)
                 continue
             self.credit -= 1

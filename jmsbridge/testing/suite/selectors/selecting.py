@@ -9,7 +9,7 @@ from jmsbridge import DeliveryMode, InvalidSelector, Message, Queue, Session
 from jmsbridge.spi import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import requires, rule
-from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts
+from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts, send_coloured
 from jmsbridge.values import Long
 
 on_queue_and_topic = pytest.mark.parametrize(
@@ -293,11 +293,7 @@ def test_sel_topic_never_had_what_does_not_match(harness: Harness) -> None:
     topic, name = harness.topic(), harness.name("sub")
     session = harness.connect(client_id=harness.name("client")).create_session()
     session.create_durable_consumer(topic, name, "colour = 'red'").close()
-    with session.create_producer(topic) as producer:
-        for colour in ("red", "green"):
-            message = session.create_text_message(colour)
-            message.set_string_property("colour", colour)
-            producer.send(message)
+    send_coloured(session, topic, "red", "green")
     with session.create_durable_consumer(topic, name, "colour = 'red'") as narrow:
         assert receive_texts(narrow, 1) == ["red"]
         assert_empty(narrow)
