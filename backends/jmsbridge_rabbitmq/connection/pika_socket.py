@@ -138,10 +138,9 @@ class AmqpSocket(PikaInside):
 
     # -- messages
 
-    def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
-        """Start a consumer and return its tag."""
-        tag: str = channel.basic_consume(queue, _never, exclusive=exclusive, callback=done)
-        return tag
+    def consume(self, channel: Any, queue: str, exclusive: bool, tag: str, done: Callable[[Any], None]) -> None:
+        """Start a consumer with this tag."""
+        channel.basic_consume(queue, _never, exclusive=exclusive, consumer_tag=tag, callback=done)
 
     def confirm_select(self, channel: Any, done: Callable[[Any], None]) -> None:
         """Put a channel into confirm mode."""
@@ -164,9 +163,9 @@ class AmqpSocket(PikaInside):
         """Acknowledge."""
         self.put(frames.ack(channel.channel_number, tag, multiple))
 
-    def requeue(self, channel: Any, tag: int) -> None:
-        """Requeue a message (basic.nack)."""
-        self.put(frames.nack(channel.channel_number, tag))
+    def requeue(self, channel: Any, tag: int, multiple: bool) -> None:
+        """Requeue (basic.nack)."""
+        self.put(frames.nack(channel.channel_number, tag, multiple))
 
 
 def _never(*_: Any) -> None:

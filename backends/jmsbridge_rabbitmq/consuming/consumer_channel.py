@@ -4,7 +4,7 @@ Each subscription has its own channel, because a multiple acknowledgement settle
 Everything here belongs to the I/O thread.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
@@ -50,6 +50,7 @@ class ConsumerChannel:
         self._closing: Callable[[], None] | None = None
         self._unsettled_tags = AcknowledgementRanges()
         self._tag: str | None = None
+        self._consumers = 0
         self._ending: dict[str, Callable[[], None]] = {}  # cancelled consumers, which may still get deliveries
         self._leaving: list[Callable[[], None]] = []  # to call when there is no consumer any more
         self._unsettled = 0  # messages of the present consumer that its window counts
@@ -146,7 +147,10 @@ class ConsumerChannel:
             thread.cancel(timer)
             self._opened()
 
-        self._tag = self._pair.consuming.consume(self._channel, self._source.queue, self._source.exclusive, started)
+        # of what several consumers hold, a multiple nack requeues that of the alphabetically first one first
+        self._consumers += 1
+        self._tag = f"jmsbridge-{self._consumers:010}"
+        self._pair.consuming.consume(self._channel, self._source.queue, self._source.exclusive, self._tag, started)
 
     def _late(self) -> None:
         """The deadline has passed: a quorum queue without a leader does not answer."""
@@ -204,7 +208,7 @@ class ConsumerChannel:
         elif content.consumer_tag in self._ending:
             self._on_message(content)  # earlier than all deliveries of the next consumer
         else:
-            self.requeue(content)
+            self.requeue((content,))
 
     def wait_quiescent(self, done: Callable[[], None], patience: int = _PATIENCE) -> None:
         """Wait until all messages that the queue has pushed have arrived.
@@ -278,28 +282,31 @@ class ConsumerChannel:
                 self._is_scheduled = True
                 self._pair.consuming.at_flush(self.write_acks)
 
-    def requeue(self, content: Content) -> None:
-        """Requeue it (basic.nack)."""
-        tag = content.delivery_tag
-        if not self.is_open or tag in self._requeued or not self._unsettled_tags.is_open(tag):
+    def requeue(self, contents: Iterable[Content]) -> None:
+        """Requeue these (basic.nack), with as few frames as possible.
+
+        A classic queue takes milliseconds for each frame, and puts messages back in their places. A quorum queue
+        redelivers in the order of the requeues, so those are collected for a moment.
+        """
+        if not self.is_open:
             return
-        self._unsettled -= content.consumer_tag == self._tag
-        self.acks_may_be_unseen = True
-        if self._source.kind == "classic":  # puts it back in its place
-            self._unsettled_tags.drop(tag)
-            self._pair.consuming.requeue(self._channel, tag)
-            return
-        if not self._requeued:
+        is_first = not self._requeued
+        for content in contents:
+            tag = content.delivery_tag
+            if tag not in self._requeued and self._unsettled_tags.is_open(tag):
+                self._unsettled -= content.consumer_tag == self._tag
+                self._requeued.add(tag)
+        if self._source.kind == "classic":
+            self._write_requeues()
+        elif is_first and self._requeued:
             self._life.thread.call_later(_REQUEUE_DELAY, self._write_requeues)
-        self._requeued.add(tag)
 
     def _write_requeues(self) -> None:
-        """Write the collected requeues in order, because a quorum queue redelivers in the order of the requeues."""
         requeued, self._requeued = self._requeued, set()
         if self.is_open and self._closing is None:
-            for tag in sorted(requeued):
-                self._unsettled_tags.drop(tag)
-                self._pair.consuming.requeue(self._channel, tag)
+            for tag, multiple in self._unsettled_tags.requeue(requeued):
+                self.acks_may_be_unseen = True
+                self._pair.consuming.requeue(self._channel, tag, multiple)
 
     def write_acks(self) -> None:
         """Write the pending acknowledgements, joined into as few as possible."""
@@ -321,6 +328,7 @@ class ConsumerChannel:
             return
         self.holds_acks = False
         self.write_acks()
+        self._write_requeues()  # a quorum queue returns what a closed channel held in no order
         self._closing = done
         self._pair.consuming.expect()
         self._channel.close()

@@ -108,19 +108,25 @@ class Copies:
 
         self._copy(self._source.queue, near.content, raw, copied, owned=True)
 
-    def requeue(self, token: Content, failures: int = 1) -> None:
-        """Requeue a message in its place, or as a copy at the tail if it was requeued too often."""
-        near = self._limit.find(token)
-        if near is None or (self._pair.blocked and not self._limit.is_reached(near)):
-            self._channel.requeue(token)
-        elif self._channel.is_unsettled(token.delivery_tag) and token.delivery_tag not in self._copying:
-            deliveries = near.deliveries - 1 + max(1, failures)
-            self.copy_to_tail(near, deliveries, lambda error: self._requeue_later(near, failures, error))
+    def requeue(self, tokens: Sequence[Content], failures: int = 1) -> None:
+        """Requeue messages in their places, or as copies at the tail if they were requeued too often."""
+        here = []
+        for token in tokens:
+            near = self._limit.find(token)
+            if near is None or (self._pair.blocked and not self._limit.is_reached(near)):
+                here.append(token)
+            elif self._channel.is_unsettled(token.delivery_tag) and token.delivery_tag not in self._copying:
+                self._requeue_at_tail(near, failures)
+        self._channel.requeue(here)
+
+    def _requeue_at_tail(self, near: NearLimit, failures: int) -> None:
+        deliveries = near.deliveries - 1 + max(1, failures)
+        self.copy_to_tail(near, deliveries, lambda error: self._requeue_later(near, failures, error))
 
     def _requeue_later(self, near: NearLimit, failures: int, error: BackendError) -> None:
         """The copy failed: requeue in place while the limit allows that, else try again after ``PAUSE``."""
         if not self._limit.is_reached(near):
-            self._channel.requeue(near.content)
+            self._channel.requeue((near.content,))
             return
         log.warning(
             "%s: a message was requeued as often as its queue allows (%d times), and copying it to the queue failed."
@@ -130,7 +136,7 @@ class Copies:
             PAUSE,
             error,
         )
-        self._thread.call_later(PAUSE, lambda: self.requeue(near.content, failures))
+        self._thread.call_later(PAUSE, lambda: self.requeue((near.content,), failures))
 
     # -- how
 
@@ -141,7 +147,7 @@ class Copies:
         if error is None:
             self._channel.accept(token)
         else:
-            self._thread.call_later(pause, lambda: self.requeue(token))
+            self._thread.call_later(pause, lambda: self.requeue((token,)))
         return error
 
     def _copy(self, queue: str, token: Content, raw: bytes, done: _Done, *, wait: int = 0, owned: bool = False) -> None:

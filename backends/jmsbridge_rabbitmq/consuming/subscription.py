@@ -338,8 +338,9 @@ class Subscription:
             self._requeue_held()
 
     def _requeue_held(self) -> None:
-        while self._gate.held:
-            self._copies.requeue(self._gate.held.popleft().token)
+        held = [arrival.token for arrival in self._gate.held]
+        self._gate.held.clear()
+        self._copies.requeue(held)
 
     # -- settling
 
@@ -373,8 +374,7 @@ class Subscription:
         cancel = cancel and (unwanted or self._gate.credit <= 0)
         if cancel:
             self._cancel_consumer()
-        for token in tokens:
-            self._copies.requeue(token, failures)
+        self._copies.requeue(tokens, failures)
         if cancel and self._gate.credit <= 0:
             self._requeue_held()
 
@@ -388,8 +388,7 @@ class Subscription:
             self._channel.leave(lambda: self._requeue_near_limit(done))
 
     def _requeue_near_limit(self, done: Done) -> None:
-        for near in self._limit.unsettled(self._channel.is_unsettled):
-            self._copies.requeue(near.content)
+        self._copies.requeue([near.content for near in self._limit.unsettled(self._channel.is_unsettled)])
         self._close_channel(done)
 
     def _close_channel(self, done: Done) -> None:

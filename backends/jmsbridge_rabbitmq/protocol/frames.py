@@ -132,9 +132,9 @@ def ack(channel: int, tag: int, multiple: bool = False) -> bytes:
     return _pack_tag(1, channel, 13, 60, 80, tag, multiple, 0xCE)
 
 
-def nack(channel: int, tag: int) -> bytes:
-    """A basic.nack frame that requeues one message."""
-    return _pack_tag(1, channel, 13, 60, 120, tag, 2, 0xCE)
+def nack(channel: int, tag: int, multiple: bool = False) -> bytes:
+    """A basic.nack frame that requeues."""
+    return _pack_tag(1, channel, 13, 60, 120, tag, 2 | multiple, 0xCE)
 
 
 class _Pending:

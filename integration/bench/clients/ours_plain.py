@@ -72,10 +72,9 @@ class _PlainSocket(AmqpSocket):
 
             channel.add_callback(confirmed, [spec.Basic.Ack, spec.Basic.Nack], one_shot=False)
 
-    def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
-        """Start a consumer and return its tag."""
-        tag: str = channel.basic_consume(queue, self._delivered, exclusive=exclusive, callback=done)
-        return tag
+    def consume(self, channel: Any, queue: str, exclusive: bool, tag: str, done: Callable[[Any], None]) -> None:
+        """Start a consumer with this tag."""
+        channel.basic_consume(queue, self._delivered, exclusive=exclusive, consumer_tag=tag, callback=done)
 
     def _delivered(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
         number, tag = channel.channel_number, method.consumer_tag

@@ -1,13 +1,15 @@
 """Messages that are requeued among acknowledgements come again, on every type of queue."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from integration.lab.broker import Broker
 from integration.rabbitmq.support import Client
+from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, DeliveryMode
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.suite.contract.support import settle
+from jmsbridge.testing.suite.support import receive_texts
 from jmsbridge_rabbitmq import RabbitOptions
 
 
@@ -33,3 +35,23 @@ def test_messages_requeued_before_later_ones_are_accepted_come_again(link: Clien
     settle(again, rest.tokens, Outcome.ACCEPTED)
     again.close()
     assert not link.log.subscriptions
+
+
+@pytest.mark.parametrize("kind", ["classic", "quorum"])
+def test_a_session_closed_with_many_unsettled_messages_returns_them_at_once_and_in_order(
+    broker: Broker, connect: Callable[..., Connection], name: str, kind: str
+) -> None:
+    """One by one a classic queue took seconds for them, in which no other consumer could start."""
+    connection = connect(broker, queue_type=kind)
+    first, second = (connection.create_session(CLIENT_ACKNOWLEDGE) for _ in range(2))
+    queue, texts = first.create_queue(name), [str(number) for number in range(6000)]
+    with first.create_producer(queue) as producer:
+        producer.delivery_mode = DeliveryMode.NON_PERSISTENT
+        for text in texts:
+            producer.send(text)
+    assert receive_texts(first.create_consumer(queue), 5000) == texts[:5000]
+    first.close()
+    consumer = second.create_consumer(queue)
+    assert receive_texts(consumer, 1, timeout=4.0) == texts[:1]
+    assert receive_texts(consumer, 5999) == texts[1:]
+    second.acknowledge()

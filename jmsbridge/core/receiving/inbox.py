@@ -8,6 +8,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
+from itertools import groupby
 from typing import NamedTuple
 
 from jmsbridge.config import RedeliveryPolicy
@@ -390,9 +391,10 @@ class Inbox:
                 if self.returned is not None and outcome is not Outcome.REJECTED:
                     self.returned.add(deliveries, outcome)
                 least = int(outcome is Outcome.FAILED)  # a rejected message may have failed only in other clients
-                for delivery in deliveries:
-                    answer = ticket if delivery is deliveries[-1] else None
-                    subscription.settle((delivery.arrival.token,), outcome, answer, max(least, delivery.local_failures))
+                for failures, group in groupby(deliveries, lambda delivery: max(least, delivery.local_failures)):
+                    alike = tuple(group)
+                    answer = ticket if alike[-1] is deliveries[-1] else None
+                    subscription.settle([delivery.arrival.token for delivery in alike], outcome, answer, failures)
             else:
                 subscription.settle([delivery.arrival.token for delivery in deliveries], outcome, ticket)
         except LinkLost as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
-from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, DupsOkPolicy, by_inbox
+from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, DupsOkPolicy, by_inbox, settle_all
 from jmsbridge.core.receiving.checks import ArrivalChecks, Report
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
 from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
@@ -389,8 +389,7 @@ class Incoming:
         """At the end of the session: release unseen messages and requeue delivered ones."""
         for receiver in self.receivers:
             receiver.release_unseen(left())
-        for delivery in delivered:
-            delivery.inbox.settle((delivery,), Outcome.REQUEUED)
+        settle_all(delivered, Outcome.REQUEUED)
         for receiver in self.receivers:
             receiver.inbox.retire(())
 

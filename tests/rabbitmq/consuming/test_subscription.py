@@ -41,9 +41,8 @@ class Wire:
         self.on_content = on_content
         self.on_empty = on_empty
 
-    def consume(self, channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
+    def consume(self, channel: Any, queue: str, exclusive: bool, tag: str, done: Callable[[Any], None]) -> None:
         self.questions.append(("consume", done))
-        return f"consumer{len(self.questions)}"
 
     def get(self, channel: Any, queue: str) -> None:
         self.questions.append(("get", self.on_empty))
@@ -54,8 +53,8 @@ class Wire:
     def ack(self, channel: Any, tag: int, multiple: bool) -> None:
         self.written.append(("ack", tag, multiple))
 
-    def requeue(self, channel: Any, tag: int) -> None:
-        self.written.append(("nack", tag))
+    def requeue(self, channel: Any, tag: int, multiple: bool) -> None:
+        self.written.append(("nack", tag, multiple))
 
     def close(self) -> None:
         self.is_open = False
@@ -258,7 +257,7 @@ def test_messages_that_arrive_after_the_end_of_a_consumer_are_requeued(world: Wo
     assert world.order == [1]
     world.wire.deliver(world.tag)
     assert world.order == [1]
-    assert world.wire.written[-1] == ("nack", 2)
+    assert world.wire.written[-1] == ("nack", 2, False)
 
 
 def test_messages_on_their_way_to_a_renewed_consumer_are_delivered(world: World) -> None:
@@ -293,13 +292,35 @@ def test_the_end_of_one_consumer_is_not_that_of_the_next(world: World) -> None:
 
 def test_messages_are_requeued_to_a_quorum_queue_in_order() -> None:
     world = World("quorum")
-    first, second = (world.wire.deliver(world.tag) for _ in range(2))
-    world.flow.requeue(world.arrived[1])
-    world.flow.requeue(world.arrived[0])
+    first, _, third = (world.wire.deliver(world.tag) for _ in range(3))
+    world.flow.requeue([world.arrived[2]])
+    world.flow.requeue([world.arrived[0]])
     assert world.wire.written == [("qos", 2)]
     for timer in world.wire.timers:
         timer()
-    assert world.wire.written[1:] == [("nack", first), ("nack", second)]
+    assert world.wire.written[1:] == [("nack", first, False), ("nack", third, False)]
+
+
+@pytest.mark.parametrize("kind", ["classic", "quorum"])
+def test_messages_that_come_first_are_requeued_at_once(kind: str) -> None:
+    world = World(kind)
+    for _ in range(5):
+        world.wire.deliver(world.tag)
+    world.flow.accept(world.arrived[0])
+    world.flow.requeue(world.arrived[1:4])
+    for timer in world.wire.timers:
+        timer()
+    assert world.wire.written[1:] == [("nack", 2, False), ("nack", 3, False), ("nack", 4, False)]
+    world.flow.write_acks()
+    world.flow.requeue(world.arrived[4:])
+    for timer in world.wire.timers:
+        timer()
+    assert world.wire.written[4:] == [("ack", 1, False), ("nack", 5, False)]
+    again = [world.wire.deliver(world.tag) for _ in range(3)]
+    world.flow.requeue(world.arrived[5:])
+    for timer in world.wire.timers:
+        timer()
+    assert world.wire.written[6:] == [("nack", again[-1], True)]
 
 
 def test_a_consumer_that_does_not_start_is_ended(world: World) -> None:
@@ -374,10 +395,10 @@ def test_requeued_messages_are_followed_by_held_ones_in_order() -> None:
     world = Held()
     world.subscription.settle(world.box.tokens, Outcome.FAILED)
     assert world.asked == ["cancel"]
-    assert world.wire.written[1:] == [("nack", 1), ("nack", 2), ("nack", 3)]
+    assert world.wire.written[1:] == [("nack", 1, False), ("nack", 3, True)]
     late = world.wire.deliver(world.tag)
     world.wire.answer("cancel")
-    assert world.wire.written[-1] == ("nack", late)
+    assert world.wire.written[-1] == ("nack", late, False)
 
 
 def test_a_drain_waits_for_what_is_on_its_way_to_a_consumer_that_ends() -> None:
@@ -403,7 +424,7 @@ def test_a_retired_subscription_ends_and_requeues_held_messages() -> None:
     assert world.asked == ["cancel"]
     assert (world.ends, world.left) == ([], [])
     world.wire.answer("cancel")
-    assert world.wire.written[1:] == [("nack", 2), ("nack", 3)]
+    assert world.wire.written[1:] == [("nack", 2, False), ("nack", 3, False)]
     assert len(world.ends) == len(world.left) == 1
     world.subscription.settle(world.box.tokens, Outcome.ACCEPTED)
     for task in world.wire.at_end:

@@ -1,4 +1,4 @@
-"""Acknowledgements are combined, and never settle a message that was not accepted."""
+"""Settlements are joined, and never reach a message that was not settled in the same way."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,11 +12,15 @@ class Broker:
     def __init__(self) -> None:
         self.held: set[int] = set()
 
-    def acknowledge(self, tag: int, multiple: bool) -> set[int]:
+    def settle(self, tag: int, multiple: bool) -> set[int]:
         assert tag in self.held
         settled = {each for each in self.held if each <= tag} if multiple else {tag}
         self.held -= settled
         return settled
+
+
+def settled_by(broker: Broker, settlements: list[tuple[int, bool]]) -> set[int]:
+    return {each for tag, multiple in settlements for each in broker.settle(tag, multiple)}
 
 
 STEPS = st.lists(
@@ -24,7 +28,8 @@ STEPS = st.lists(
         st.tuples(st.just("arrive"), st.integers(1, 300)),
         st.tuples(st.just("accept"), st.integers(0, 10_000)),
         st.tuples(st.just("accept first"), st.integers(1, 200)),
-        st.tuples(st.just("drop"), st.integers(0, 10_000)),
+        st.tuples(st.just("requeue"), st.integers(0, 10_000)),
+        st.tuples(st.just("requeue first"), st.integers(1, 200)),
         st.tuples(st.just("take"), st.just(0)),
     ),
     max_size=60,
@@ -32,7 +37,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_exactly_the_accepted_are_acknowledged(steps: list[tuple[str, int]]) -> None:
+def test_exactly_the_accepted_are_acknowledged_and_the_others_requeued(steps: list[tuple[str, int]]) -> None:
     tags, broker = AcknowledgementRanges(), Broker()
     last = 0
     unsettled: list[int] = []
@@ -49,19 +54,18 @@ def test_exactly_the_accepted_are_acknowledged(steps: list[tuple[str, int]]) -> 
                 assert tags.accept(tag)
                 accepted.add(tag)
             del unsettled[:number]
-        elif what in ("accept", "drop") and unsettled:
+        elif what in ("accept", "requeue") and unsettled:
             tag = unsettled.pop(number % len(unsettled))
             if what == "accept":
                 assert tags.accept(tag)
                 accepted.add(tag)
             else:
-                assert tags.drop(tag)
-                broker.held.discard(tag)
+                assert settled_by(broker, tags.requeue([tag])) == {tag}
+        elif what == "requeue first":
+            assert settled_by(broker, tags.requeue(unsettled[:number])) == set(unsettled[:number])
+            del unsettled[:number]
         elif what == "take":
-            settled: set[int] = set()
-            for tag, multiple in tags.take():
-                settled |= broker.acknowledge(tag, multiple)
-            assert settled == accepted
+            assert settled_by(broker, tags.take()) == accepted
             accepted.clear()
         assert len(tags) == len(unsettled)
 
@@ -87,11 +91,21 @@ def test_unsettled_messages_in_between_are_not_acknowledged() -> None:
     assert tags.take() == [(3, False)]
 
 
+def test_a_run_from_the_start_is_requeued_at_once() -> None:
+    tags = AcknowledgementRanges()
+    for tag in range(1, 101):
+        tags.arrived(tag)
+    assert tags.requeue(range(50, 0, -1)) == [(50, True)]
+    tags.accept(52)
+    assert tags.requeue([51, 53]) == [(51, False), (53, False)]
+    assert tags.take() == [(52, False)]
+
+
 def test_a_second_settlement_and_an_unknown_tag_have_no_effect() -> None:
     tags = AcknowledgementRanges()
     tags.arrived(1)
     assert tags.accept(1)
     assert not tags.accept(1)
-    assert not tags.drop(1)
+    assert tags.requeue([1, 7]) == []
     assert not tags.accept(7)
     assert tags.take() == [(1, False)]
