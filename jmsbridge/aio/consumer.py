@@ -79,7 +79,8 @@ class MessageConsumer(AsyncClosing, Strict):
         """
         if wrong or more:
             _refuse_timeout()
-        return await self._receive()
+        message = self._take_here()
+        return await self._receive() if message is None else message
 
     async def receive_no_wait(self) -> Message | None:
         """The next message if the broker has one now, else None."""
@@ -94,9 +95,18 @@ class MessageConsumer(AsyncClosing, Strict):
         finally:
             scope.receiving = None
 
-    async def _receive(self) -> Message | None:
+    def _take_here(self) -> Message | None:
+        """The next message if that needs no ``await``, as for most messages on a busy queue; else None."""
         scope = self._scope
         self._turn += 1
+        if self._turn % _TURN == 0 or scope.confirms_receives or not scope.line.is_still:
+            return None
+        scope.check_receive(self._sync)
+        message: Message | None = scope.core.receive(self._receiver, HERE, None)
+        return message
+
+    async def _receive(self) -> Message | None:
+        scope = self._scope
         if self._turn % _TURN == 0:
             await asyncio.sleep(0)
         scope.begin_receive(self._sync)
@@ -142,9 +152,11 @@ class MessageConsumer(AsyncClosing, Strict):
     async def __anext__(self) -> Message:
         if self._sync._closed:
             raise StopAsyncIteration
-        message = await self._receive()
+        message = self._take_here()
         if message is None:
-            raise StopAsyncIteration
+            message = await self._receive()
+            if message is None:
+                raise StopAsyncIteration
         return message
 
     # ---- end

@@ -64,14 +64,18 @@ class Scope:
         self.line.check()
         self.core.check_open()
 
-    def begin_receive(self, consumer: threaded.MessageConsumer) -> None:
-        """The running task receives from now on; IllegalState if another one does."""
+    def check_receive(self, consumer: threaded.MessageConsumer) -> None:
+        """IllegalState if the running task may not receive now."""
         self.line.check()
         if consumer._closed:
             consumer._check()
         self.core.begin()
         if self.receiving is not None and not self.receiving.done():  # an interrupt may have ended that task
             raise IllegalStateException("another task is receiving on this session; give it a session of its own")
+
+    def begin_receive(self, consumer: threaded.MessageConsumer) -> None:
+        """The running task receives from now on."""
+        self.check_receive(consumer)
         self.receiving = asyncio.current_task(self.port.loop)
 
     def check_listen(self) -> None:

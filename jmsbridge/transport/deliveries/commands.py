@@ -51,7 +51,7 @@ class Commands:
             error = self._refusal()
             if not isinstance(command, _Command):
                 if error is None:
-                    self._settle_accepted(command)
+                    self._settle_accepted([*command, *_further_accepted(commands)])
             elif error is None:
                 command.run()
             elif command.ticket is not None:
@@ -60,3 +60,12 @@ class Commands:
     def _refuse(self, command: _Command | Sequence[Any]) -> None:
         if isinstance(command, _Command) and command.ticket is not None:
             command.ticket.fail(self._life.lost_early())
+
+
+def _further_accepted(commands: deque[_Command | Sequence[Any]]) -> list[Any]:
+    """Remove and return what is accepted before the next other command."""
+    tokens: list[Any] = []
+    while commands and not isinstance(accepted := commands[0], _Command):
+        tokens += accepted
+        commands.popleft()
+    return tokens
