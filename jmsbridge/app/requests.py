@@ -1,5 +1,6 @@
 """Requests of a template: one temporary queue for all replies, found by their correlation ids."""
 
+import itertools
 import logging
 import threading
 import uuid
@@ -39,11 +40,13 @@ class Waiting:
 
     __slots__ = ("correlation_id", "future", "read", "text", "timer")
 
-    def __init__(self, text: str, read: Callable[[Message], Any], forget: Callable[[str], object]) -> None:
-        self.correlation_id = uuid.uuid4().hex
+    def __init__(
+        self, correlation_id: str, text: str, read: Callable[[Message], Any], forget: Callable[[str], object]
+    ) -> None:
+        self.correlation_id = correlation_id
         self.text = text
         self.read = read
-        self.future: Future[Any] = _Reply(partial(forget, self.correlation_id))
+        self.future: Future[Any] = _Reply(partial(forget, correlation_id))
         self.timer: Timer | None = None
 
 
@@ -60,6 +63,8 @@ class Requests:
         self._closed: str | None = None  # why
         self._waiting: dict[str, Waiting] = {}
         self._late: list[Waiting] = []
+        self._prefix = uuid.uuid4().hex
+        self._numbers = itertools.count(1)
         self._expiring = SerialExecutor("jmsbridge-requests", self._fail_late)
         session = connection.create_session(session_mode=DUPS_OK_ACKNOWLEDGE)
         try:
@@ -73,7 +78,8 @@ class Requests:
 
     def add(self, text: str, timeout: float, read: Callable[[Message], Any]) -> Waiting:
         """A new request; its future has the reply as ``read`` returns it, or TimeoutError after ``timeout`` seconds."""
-        waiting = Waiting(f"no reply to the request to {text} within {timeout:g} s", read, self._taken)
+        late = f"no reply to the request to {text} within {timeout:g} s"
+        waiting = Waiting(f"{self._prefix}-{next(self._numbers)}", late, read, self._taken)
         with self._lock:
             if self._closed is not None:
                 raise IllegalStateException(self._closed)

@@ -339,11 +339,11 @@ class Template(_Calls, Closing, Strict):
                 message = self._message(lent, value, properties, waiting.correlation_id, requests.reply_to)
                 producer = lent.producer
                 producer.delivery_delay = 0
-                sent = producer.send_async(target, message, priority=priority, time_to_live=time_to_live)
+                sent = partial(_sent, requests, waiting)
+                producer.send(target, message, priority=priority, time_to_live=time_to_live, completion_listener=sent)
             except BaseException as error:
                 requests.fail(waiting, error)
                 raise
-        sent.add_done_callback(lambda done: _failed(done, requests, waiting))
         return waiting.future
 
     @contextlib.contextmanager
@@ -388,7 +388,6 @@ def _as_it_is(message: Message) -> Message:
     return message
 
 
-def _failed(sent: Future[Message], requests: Requests, waiting: Waiting) -> None:
-    error = sent.exception()
+def _sent(requests: Requests, waiting: Waiting, message: Message, error: JMSException | None) -> None:
     if error is not None:
         requests.fail(waiting, error)

@@ -49,7 +49,7 @@ _GROUPACK = 3
 _KEPT_FAILURES = 1000
 _GROUP_ID = "JMSXGroupID"
 
-_NEEDED_TO_SEND = Native.SEND_CONFIRM | Native.DELAY | Native.TYPED_PROPERTIES | Native.BODY_KINDS | Native.GROUPS
+_USUAL = Native.SEND_CONFIRM | Native.DELAY | Native.TYPED_PROPERTIES | Native.BODY_KINDS
 
 
 class Outgoing:
@@ -81,7 +81,7 @@ class Outgoing:
         self._options, self.throttle, self._on_failure = options, throttle, on_failure
         self._next_id = message_ids()
         self._plan: Plan | None = None
-        self._lacks = False  # whether the broker lacks a feature that a send may need
+        self._lacks = False  # whether the broker lacks a feature that any send may need
         self.channel = CurrentChannel(options.send_timeout)
         self._wait_channel = self.channel.wait_open
         self._collector: SessionTransactions | GroupedSends | None = transactions  # takes sends in the channel's place
@@ -108,7 +108,7 @@ class Outgoing:
     def attach(self, channel: Channel, plan: Plan) -> None:
         """Send over this channel from now on."""
         self._plan = plan
-        self._lacks = bool(_NEEDED_TO_SEND & ~plan.native)
+        self._lacks = bool(_USUAL & ~plan.native)
         if self._transactions is None:
             self._collector = self._grouped if plan.outcome(SEND_GROUPS) == "native" else None
         self.channel.attach(channel)
@@ -173,7 +173,8 @@ class Outgoing:
         ``foreign`` is another provider's message of which ``message`` is a copy.
         """
         held = False
-        if self._lacks or envelope.duplicate_id is not None:
+        properties = envelope.properties
+        if self._lacks or envelope.duplicate_id is not None or (properties and _GROUP_ID in properties):
             held = self._require(envelope, confirmed=listener is not None or mode != _NON_PERSISTENT)
         if foreign is not None:
             write_headers(message, foreign)
@@ -196,7 +197,7 @@ class Outgoing:
             self._send_unawaited(envelope, target)
 
     def _require(self, envelope: Envelope, *, confirmed: bool) -> bool:
-        # called only if the broker lacks a feature that a send may need; returns whether the client must delay it
+        # called only if the broker may lack a feature that this send needs; returns whether the client must delay it
         plan = self._plan
         if plan is None:
             return False
