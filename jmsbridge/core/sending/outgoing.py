@@ -49,7 +49,7 @@ _GROUPACK = 3
 _KEPT_FAILURES = 1000
 _GROUP_ID = "JMSXGroupID"
 
-_USUAL = Native.SEND_CONFIRM | Native.DELAY | Native.TYPED_PROPERTIES | Native.BODY_KINDS
+_USUAL = Native.SEND_CONFIRM | Native.TYPED_PROPERTIES | Native.BODY_KINDS
 
 
 class Outgoing:
@@ -174,7 +174,8 @@ class Outgoing:
         """
         held = False
         properties = envelope.properties
-        if self._lacks or envelope.duplicate_id is not None or (properties and _GROUP_ID in properties):
+        is_rare = envelope.delivery_time or envelope.duplicate_id is not None
+        if self._lacks or is_rare or (properties and _GROUP_ID in properties):
             held = self._require(envelope, confirmed=listener is not None or mode != _NON_PERSISTENT)
         if foreign is not None:
             write_headers(message, foreign)
