@@ -295,6 +295,17 @@ def test_messages_that_are_together_over_the_limit(server: Server, connect: Conn
     assert len(server.topic(TOPIC).entries) >= 9
 
 
+def test_a_limit_of_another_broker(serve: Callable[..., Server], connect: Connect) -> None:
+    """The library takes the limit of the broker that it connected to last for that of all."""
+    server, other = serve(), serve()
+    other.largest = 10_000
+    channel = connect(server).channel(False)
+    assert _outcomes(_send(channel, "one")) == [None]
+    connect(other)
+    assert _outcomes(_send(channel, "x" * 1_000_000)) == [None]
+    assert _outcomes(_send(channel, *["x" * 1000] * 90)) == [None] * 90
+
+
 def test_properties_below_a_small_limit(server: Server, connect: Connect) -> None:
     server.largest = 64 * 1024
     ticket = Answer()
