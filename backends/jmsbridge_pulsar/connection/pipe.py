@@ -37,6 +37,7 @@ from jmsbridge_pulsar.connection.protocol import (
     encode_auth_response,
     encode_closed,
     encode_connect,
+    encode_connected,
     encode_refusal,
     first_frame,
     number_of,
@@ -230,7 +231,7 @@ class Pipe:
         self._relay.learn(frame.command)
         self._answers.largest = self._relay.largest
         self._answers.wanted = _WANTED
-        return frame.data
+        return encode_connected(frame)
 
     def _renew(self) -> bytes | None:
         """The broker asks for the login as it is now: a token expires, and a file may have a new one."""

@@ -43,6 +43,7 @@ __all__ = [
     "encode_auth_response",
     "encode_closed",
     "encode_connect",
+    "encode_connected",
     "encode_flow",
     "encode_lookup",
     "encode_no_address",
@@ -94,6 +95,7 @@ _WORDS: Final = 300  # characters of a text that is shown
 
 _CLIENT, _AUTH_DATA, _PROTOCOL, _AUTH_METHOD, _PROXIED = 1, 3, 4, 5, 6  # fields of CONNECT
 _TOPIC, _CONSUMER_ID, _CONSUMER_NAME, _DURABLE, _START, _METADATA, _PROPERTIES = 1, 4, 6, 8, 9, 10, 18  # of SUBSCRIBE
+_LIMIT, _NO_LIMIT = 3, 1 << 30  # a field of CONNECTED, and a value of it
 _URL, _TLS_URL, _RESPONSE, _REQUEST, _THROUGH_SERVICE = 1, 2, 3, 4, 8  # fields of LOOKUP_RESPONSE
 _REDIRECT, _FAILED = 0, 2  # values of _RESPONSE; the first: ask that broker instead
 _ERRORS: Final = {LOOKUP_RESPONSE: (6, 7), PARTITIONS_RESPONSE: (4, 5)}  # fields with code and text of the error
@@ -377,6 +379,11 @@ def soften(frame: Frame) -> tuple[bytes, str]:
 def finish(frame: Frame) -> bytes:
     """ERROR with a code that the library reports at once."""
     return _frame(frame.command + _encode(ERROR, _encode(2, _NOT_ALLOWED)))
+
+
+def encode_connected(frame: Frame) -> bytes:
+    """CONNECTED with a limit for messages that none reaches: the library has one for all its connections, the last."""
+    return _encode_command(CONNECTED, *(contents(frame.command) | {_LIMIT: _NO_LIMIT}).items())
 
 
 def encode_closed(frame: Frame) -> bytes:

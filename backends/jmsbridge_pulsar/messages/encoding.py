@@ -43,7 +43,7 @@ _EXPIRATION_TYPE: Final = EXPIRATION + TYPE_SUFFIX
 _GROUP_TYPE: Final = GROUP + TYPE_SUFFIX
 _FIXED: Final = 256  # bytes of Pulsar's own metadata
 _EACH: Final = 16  # bytes around a property
-_SMALL: Final = 1 << 18  # below this size an estimate is enough, because no broker refuses it
+_SMALL: Final = 1 << 14  # below this size an estimate is enough, because no broker refuses it
 
 
 class Outgoing(msgspec.Struct, frozen=True, gc=False):

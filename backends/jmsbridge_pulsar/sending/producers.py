@@ -126,6 +126,7 @@ class _Producer:
         self._waiting: deque[Outgoing] = deque()
         self._entry: list[Outgoing] = []
         self._size = 0
+        self._most = min(_ENTRY_BYTES, facts.largest)  # the broker's limit is for the whole entry
         self._under_way: dict[int, list[Outgoing]] = {}
         self._number = 0
         self._closing: list[Done] = []
@@ -199,10 +200,12 @@ class _Producer:
             if self._is_batched:
                 self._facts.library.ask(self._producer.flush_async, done=lambda *_: None)
             return
+        if self._size + outgoing.size > self._most:
+            self.flush()
         self._producer.send_async(outgoing.message, None)
         self._entry.append(outgoing)
         self._size += outgoing.size
-        if len(self._entry) >= _ENTRY_MESSAGES or self._size >= _ENTRY_BYTES:
+        if len(self._entry) >= _ENTRY_MESSAGES:
             self.flush()
 
     def closed(self) -> None:

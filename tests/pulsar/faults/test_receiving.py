@@ -1,9 +1,11 @@
 """What a broker may do to a consumer: nothing is shown twice unmarked, nothing is lost, and an end has a reason."""
 
+import random
 import threading
 import time
 from collections.abc import Callable
 
+import _pulsar
 import pytest
 
 from jmsbridge.spi import AccessDenied, Address, AddressRefused, BackendError, Outcome, SubscriptionRefused
@@ -99,6 +101,24 @@ def test_an_acknowledgement_that_was_lost_is_repeated(server: Server, connect: C
     assert shown.bodies == ["1"]
     settle(again, shown.tokens, Outcome.ACCEPTED)
     eventually(lambda: _acknowledged(server) == 2)
+
+
+def test_a_large_compressed_message_beside_another_broker(serve: Callable[..., Server], connect: Connect) -> None:
+    """The library drops and acknowledges what is above its limit, which is that of the last broker."""
+    server, other = serve(), serve()
+    other.largest = 10_000
+    link = connect(server)
+    _fill(link, 1)
+    settings = _pulsar.ProducerConfiguration()
+    settings.compression_type(_pulsar.CompressionType.ZLib)
+    client = _pulsar.Client(server.address, _pulsar.ClientConfiguration())
+    builder = _pulsar.MessageBuilder()
+    builder.content(random.Random(17).randbytes(100_000))
+    client.create_producer(FULL, settings).send(builder.build())
+    client.close()
+    connect(other)
+    _, box = subscribe(link.channel(False), QUEUE, 10)
+    box.wait(2)
 
 
 def test_what_was_not_acknowledged_comes_again(server: Server, connect: Connect) -> None:

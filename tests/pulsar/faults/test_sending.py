@@ -287,6 +287,32 @@ def test_a_message_over_the_limit(server: Server, connect: Connect) -> None:
     assert _outcomes(_send(channel, "x" * 8000)) == [None]
 
 
+def test_messages_that_are_together_over_the_limit(server: Server, connect: Connect) -> None:
+    """The limit is for what is sent as one, so they are not."""
+    server.largest = 10_000
+    channel = connect(server).channel(False)
+    assert _outcomes(_send(channel, *["x" * 1000] * 90)) == [None] * 90
+    assert len(server.topic(TOPIC).entries) >= 9
+
+
+def test_a_limit_of_another_broker(serve: Callable[..., Server], connect: Connect) -> None:
+    """The library takes the limit of the broker that it connected to last for that of all."""
+    server, other = serve(), serve()
+    other.largest = 10_000
+    channel = connect(server).channel(False)
+    assert _outcomes(_send(channel, "one")) == [None]
+    connect(other)
+    assert _outcomes(_send(channel, "x" * 1_000_000)) == [None]
+    assert _outcomes(_send(channel, *["x" * 1000] * 90)) == [None] * 90
+
+
+def test_properties_below_a_small_limit(server: Server, connect: Connect) -> None:
+    server.largest = 64 * 1024
+    ticket = Answer()
+    connect(server).channel(False).send(envelope(QUEUE, "one", properties={"long": "x" * 40_000}), ticket)
+    assert _outcomes([ticket]) == [None]
+
+
 def test_a_broker_that_stops_reading(server: Server, connect: Connect) -> None:
     """Close ends in time, and what was passed on is in doubt."""
     log = LinkLog()
