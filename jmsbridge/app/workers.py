@@ -128,6 +128,12 @@ class Worker:
         return session._core.incoming.listening.is_running() or consumer._receiver.inbox.has_news()
 
     @property
+    def is_occupied(self) -> bool:
+        """Whether another message would wait: for the call in progress, or for the redelivery of the one before."""
+        consumer = self._consumer
+        return self.began is not None or (consumer is not None and consumer._receiver.inbox.awaits_redelivery)
+
+    @property
     def is_current(self) -> bool:
         """Whether the caller is in a call of this worker."""
         session = self._session
