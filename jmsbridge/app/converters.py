@@ -197,13 +197,16 @@ class JsonConverter:
         kind = wanted if name is None else self._allowed(name, where, wanted)
         if kind is None or (name is None and _is_plain(kind, message)):
             return _plain(message, kind)
+        text = _json_of(message, kind)
+        if optional and text.strip() == b"null":
+            return None
         if kind in self._need_names:
             raise ConversionException(
                 f"message {message.jms_message_id} has no property {self._property!r} that says which type of "
                 f"{_shown(kind)} it is: correct the sender"
             )
         try:
-            return self._json.decode(_json_of(message, kind), kind)
+            return self._json.decode(text, kind)
         except BadJson as error:
             named = "" if name is None else f", which property {where!r} names {name!r}"
             raise ConversionException(

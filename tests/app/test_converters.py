@@ -376,3 +376,19 @@ def test_a_generic_typed_dict_is_returned(jms_broker: JMSBroker) -> None:
         [page] = eventually(lambda: jms_broker.messages("pages"))
     assert isinstance(page, TextMessage)
     assert (page.text, page.get_string_property("_type")) == ('{"rows":[7]}', "Page")
+
+
+@pytest.mark.parametrize("name", [None, "Bill"])
+@pytest.mark.parametrize("kind", [Bill | None, Bill | Order | None, list[Bill] | None])
+def test_null_where_none_is_allowed(context: JMSContext, kind: Any, name: str | None) -> None:
+    converter = JsonConverter(TYPES)
+    converter.prepare(kind)
+    message = text_of(context, " null\n", **({} if name is None else {"_type": name}))
+    if name is not None and kind == list[Bill] | None:
+        with pytest.raises(ConversionException, match="asked for"):
+            converter.from_message(message, kind)
+    else:
+        assert converter.from_message(message, kind) is None
+    with pytest.raises(ConversionException):
+        converter.from_message(message, Bill)
+    assert converter.from_message(text_of(context, "null"), str | None) == "null"  # a text, which is no JSON
