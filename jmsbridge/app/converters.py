@@ -150,7 +150,8 @@ class JsonConverter:
                 message.set_object(name, each)
         except (MessageFormatException, ValueError, TypeError) as error:
             raise ConversionException(
-                f"a dict becomes a map message, and this one does not fit: {error}; use a dataclass, or say its type"
+                f"a dict becomes a map message, and this one does not fit: {error}; use a dataclass, or say its type "
+                "(a listener by its annotation, a template by sent_as)"
             ) from error
         return message
 
