@@ -109,7 +109,12 @@ class MessageConsumer(Closing, Strict):
     def __iter__(self) -> Iterator[Message]:
         """Receive until the consumer is closed."""
         while not self._closed:
-            message = self.receive()
+            try:
+                message = self.receive()
+            except IllegalStateException:
+                if self._receiver.closed:  # by another thread, between two messages
+                    return
+                raise
             if message is None:
                 return
             yield message

@@ -108,7 +108,10 @@ class MessageConsumer(AsyncClosing, Strict):
     async def _receive(self) -> Message | None:
         scope = self._scope
         if self._turn % _TURN == 0:
+            scope.check_receive(self._sync)
             await asyncio.sleep(0)
+            if self._receiver.closed:
+                return None
         scope.begin_receive(self._sync)
         try:
             while (message := await self._take(HERE)) is None and not self._receiver.closed:
@@ -150,13 +153,13 @@ class MessageConsumer(AsyncClosing, Strict):
         return self
 
     async def __anext__(self) -> Message:
-        if self._sync._closed:
-            raise StopAsyncIteration
-        message = self._take_here()
-        if message is None:
-            message = await self._receive()
+        message = None
+        if not self._receiver.closed:  # from the begin of a close on, when receive raises already
+            message = self._take_here()
             if message is None:
-                raise StopAsyncIteration
+                message = await self._receive()
+        if message is None:
+            raise StopAsyncIteration
         return message
 
     # ---- end

@@ -165,7 +165,7 @@ class App:
         try:
             container.start(self._target if target is None else target, {**self._connect_options(), **options})
         except BaseException:
-            self._container = None
+            self._forget(container)
             raise
         log.info("listening: %s", ", ".join(each.name for each in self._listeners))
 
@@ -194,8 +194,14 @@ class App:
         if container.is_in_listener():
             raise IllegalStateException("stop would wait for its own listener; call request_stop there")
         late = container.stop(self.stop_timeout if timeout is None else arguments.seconds(timeout))
-        self._container = None
+        self._forget(container)
         return late
+
+    def _forget(self, container: Container) -> None:
+        """It has ended; another thread may have begun the next one already."""
+        with self._lock:
+            if self._container is container:
+                self._container = None
 
     def request_stop(self) -> None:
         """Make ``run`` stop the application, as SIGTERM does; from any thread, listeners included."""

@@ -150,7 +150,8 @@ class JsonConverter:
                 message.set_object(name, each)
         except (MessageFormatException, ValueError, TypeError) as error:
             raise ConversionException(
-                f"a dict becomes a map message, and this one does not fit: {error}; use a dataclass, or say its type"
+                f"a dict becomes a map message, and this one does not fit: {error}; use a dataclass, or say its type "
+                "(a listener by its annotation, a template by sent_as)"
             ) from error
         return message
 
@@ -161,6 +162,14 @@ class JsonConverter:
                 return name
         if not self._types or (kind is None and isinstance(value, _UNNAMED)):
             return None
+        alike = [name for each, name in self._names if get_origin(each) is wanted or get_origin(wanted) is each]
+        if len(alike) == 1:  # an object of a generic class does not know what it is of
+            return alike[0]
+        if alike:
+            raise ConversionException(
+                f"{_shown(wanted)} may be any of {', '.join(alike)} in the converter's types: "
+                "give each a class of its own, such as class Numbers(Box[int])"
+            )
         raise ConversionException(
             f"{_shown(wanted)} has no name for the property {self._property!r}: add it to the converter's types, "
             f'such as {{"{getattr(wanted, "__qualname__", "order")}": {getattr(wanted, "__qualname__", "Order")}}}'
@@ -189,13 +198,16 @@ class JsonConverter:
         kind = wanted if name is None else self._allowed(name, where, wanted)
         if kind is None or (name is None and _is_plain(kind, message)):
             return _plain(message, kind)
+        text = _json_of(message, kind)
+        if optional and text.strip() == b"null":
+            return None
         if kind in self._need_names:
             raise ConversionException(
                 f"message {message.jms_message_id} has no property {self._property!r} that says which type of "
                 f"{_shown(kind)} it is: correct the sender"
             )
         try:
-            return self._json.decode(_json_of(message, kind), kind)
+            return self._json.decode(text, kind)
         except BadJson as error:
             named = "" if name is None else f", which property {where!r} names {name!r}"
             raise ConversionException(
@@ -221,14 +233,15 @@ class JsonConverter:
             )
         if wanted is None:
             return kind
-        if not _fits(kind, wanted):
-            if name in _BOXED:
-                return wanted
-            raise ConversionException(
-                f"property {where!r} names the type {name!r}, {_shown(kind)}, but {_shown(wanted)} is asked for: "
-                f"ask for {_shown(kind)}, or send it elsewhere"
-            )
-        return kind
+        fitting = _fitting(kind, wanted)
+        if fitting is not None:
+            return fitting
+        if name in _BOXED:
+            return wanted
+        raise ConversionException(
+            f"property {where!r} names the type {name!r}, {_shown(kind)}, but {_shown(wanted)} is asked for: "
+            f"ask for {_shown(kind)}, or send it elsewhere"
+        )
 
     def __repr__(self) -> str:
         return f"<JsonConverter of {', '.join(self._types) or 'unnamed types'} in {self._property!r}>"
@@ -240,6 +253,8 @@ _Type = type  # the arguments named ``type`` hide it
 def _shown(kind: Any) -> str:
     if is_union(kind):
         return " | ".join(map(_shown, get_args(kind)))
+    if isinstance(get_origin(kind), type):
+        return f"{_shown(get_origin(kind))}[{', '.join(map(_shown, get_args(kind)))}]"
     return getattr(kind, "__qualname__", None) or str(kind)
 
 
@@ -247,15 +262,23 @@ def _has_body(message: Message) -> bool:
     return not message.is_body_assignable_to(NoneType) or isinstance(message, MapMessage)
 
 
-def _fits(kind: Any, wanted: Any) -> bool:
-    """Whether an object of one type is one of the other; a type that cannot be compared fits only itself."""
+def _fitting(kind: Any, wanted: Any) -> Any:
+    """The type to read where ``kind`` is named and ``wanted`` is asked for; None if an object of it is not wanted.
+
+    A type that cannot be compared fits only itself; a generic class that is named fits what it is asked to be of.
+    """
     if kind == wanted:
-        return True
+        return kind
     if is_union(wanted):
-        return any(_fits(kind, each) for each in get_args(wanted))
-    if is_typeddict(kind) or is_typeddict(wanted):
-        return False
-    return isinstance(kind, type) and isinstance(wanted, type) and issubclass(kind, wanted)
+        return next((found for each in get_args(wanted) if (found := _fitting(kind, each)) is not None), None)
+    if get_origin(wanted) is kind:
+        return wanted
+    if wanted in getattr(kind, "__orig_bases__", ()):
+        return kind
+    bare = get_origin(kind) or kind
+    if is_typeddict(bare) or is_typeddict(wanted):
+        return None
+    return kind if isinstance(bare, type) and isinstance(wanted, type) and issubclass(bare, wanted) else None
 
 
 def _message_as(message: Message, kind: type[Message]) -> Message:

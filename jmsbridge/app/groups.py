@@ -91,7 +91,7 @@ class Group:
         """
         self._report_stuck()
         self._replace(connection)
-        busy = bool(self.workers) and all(worker.began is not None for worker in self.workers)
+        busy = bool(self.workers) and all(worker.is_occupied for worker in self.workers)
         was_busy, self._was_busy = self._was_busy, busy
         if busy and len(self.workers) < self.listener.most:
             depth = depths.depth(self.listener)
@@ -108,7 +108,7 @@ class Group:
 
     def _close_idle(self) -> None:
         for worker in reversed(self.workers):
-            if worker.began is None and time.monotonic() - worker.last > _IDLE:
+            if not worker.is_occupied and time.monotonic() - worker.last > _IDLE:
                 self._remove(worker)
                 # It may just have got a message, and then closing waits for its listener.
                 start_thread("jmsbridge-app-close", worker.close)

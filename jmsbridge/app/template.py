@@ -112,29 +112,38 @@ class _Calls:
         priority: int | None = None,
         time_to_live: float | timedelta | None = None,
         delivery_delay: float | timedelta = 0,
+        sent_as: Any = None,
     ) -> None:
         """Send a message, or a value that the converter makes into one; returns when the broker has confirmed.
 
-        ``destination`` may be text: ``"orders"``, ``"queue:orders"`` or ``"topic:news"``. Times are seconds. Raises
-        what ``MessageProducer.send`` raises.
+        ``destination`` may be text: ``"orders"``, ``"queue:orders"`` or ``"topic:news"``. Times are seconds.
+        ``sent_as`` is the type of a value that does not say it itself, such as a ``TypedDict``. Raises what
+        ``MessageProducer.send`` raises.
         """
         target = where(destination)
         answers = None if reply_to is None else where(reply_to)
         with self._lend() as lent:
-            message = self._message(lent, value, properties, correlation_id, answers)
+            message = self._message(self._converted(lent, value, sent_as), properties, correlation_id, answers)
             producer = lent.producer
             producer.delivery_delay = delivery_delay
             producer.send(target, message, delivery_mode=delivery_mode, priority=priority, time_to_live=time_to_live)
 
+    def _converted(self, lent: LentSession, value: Any, sent_as: Any) -> Message:
+        if isinstance(value, Message):
+            return value
+        if sent_as is None:
+            return self._converter.to_message(lent.session, value)
+        converter: Any = self._converter  # of which not all know types
+        made: Message = converter.to_message(lent.session, value, sent_as)
+        return made
+
+    @staticmethod
     def _message(
-        self,
-        lent: LentSession,
-        value: Any,
+        message: Message,
         properties: Mapping[str, PropertyValue] | None,
         correlation_id: str | None,
         reply_to: Destination | None,
     ) -> Message:
-        message = value if isinstance(value, Message) else self._converter.to_message(lent.session, value)
         for name, each in (properties or {}).items():
             message.set_object_property(name, each)
         if correlation_id is not None:
@@ -325,6 +334,7 @@ class Template(_Calls, Closing, Strict):
         properties: Mapping[str, PropertyValue] | None = None,
         priority: int | None = None,
         time_to_live: float | timedelta | None = None,
+        sent_as: Any = None,
     ) -> Future[Any]:
         """``request`` with a future, so that one thread can have many requests under way.
 
@@ -336,7 +346,8 @@ class Template(_Calls, Closing, Strict):
         with opened.sessions.lend() as lent:
             waiting = requests.add(repr(target), arguments.seconds(timeout), self._read(kind))
             try:
-                message = self._message(lent, value, properties, waiting.correlation_id, requests.reply_to)
+                converted = self._converted(lent, value, sent_as)
+                message = self._message(converted, properties, waiting.correlation_id, requests.reply_to)
                 producer = lent.producer
                 producer.delivery_delay = 0
                 sent = partial(_sent, requests, waiting)

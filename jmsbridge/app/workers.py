@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from inspect import isasyncgen, isawaitable, isgenerator
-from typing import Any, Protocol, is_typeddict
+from typing import Any, Protocol, get_origin, is_typeddict
 
 from jmsbridge.app.converters import Converter, JsonConverter
 from jmsbridge.app.hints import without_none
@@ -69,7 +69,7 @@ class Worker:
         self._shared = shared
         self._has_warned = False
         returned, _ = without_none(listener.call.returns)
-        self._typed = returned if is_typeddict(returned) else None
+        self._typed = returned if is_typeddict(get_origin(returned) or returned) else None
         self._session: Session | None = None
         self._consumer: MessageConsumer | None = None
         self._producer: MessageProducer | None = None
@@ -126,6 +126,12 @@ class Worker:
         if session is None or consumer is None:
             return False
         return session._core.incoming.listening.is_running() or consumer._receiver.inbox.has_news()
+
+    @property
+    def is_occupied(self) -> bool:
+        """Whether another message would wait: for the call in progress, or for the redelivery of the one before."""
+        consumer = self._consumer
+        return self.began is not None or (consumer is not None and consumer._receiver.inbox.awaits_redelivery)
 
     @property
     def is_current(self) -> bool:

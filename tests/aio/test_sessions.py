@@ -40,6 +40,27 @@ async def test_a_consumer_is_iterated_until_it_is_closed(target: str) -> None:
     await session.connection.close()
 
 
+@pytest.mark.parametrize("turn", [1, 64])
+@pytest.mark.parametrize("what", ["consumer", "session", "connection"])
+@looped
+async def test_an_iteration_ends_when_another_task_closes_while_messages_are_here(
+    target: str, what: str, turn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jmsbridge.aio.consumer._TURN", turn)
+    session = await _filled(target, *"abcdefgh")
+    consumer = await session.create_consumer(QUEUE)
+    close = {"consumer": consumer.close, "session": session.close, "connection": session.connection.close}[what]
+    closing: list[asyncio.Task[None]] = []
+    async for _ in consumer:
+        if not closing:
+            closing.append(asyncio.ensure_future(close()))
+        await asyncio.sleep(0)
+    await closing[0]
+    with pytest.raises(IllegalStateException):
+        await consumer.receive()
+    await session.connection.close()
+
+
 @looped
 async def test_one_task_at_a_time_receives(target: str) -> None:
     session = await _filled(target)

@@ -10,7 +10,7 @@ from jmsbridge.administration import Administration
 from jmsbridge.app import App
 from jmsbridge.app.container import Container
 from jmsbridge.testing.broker import JMSBroker
-from tests.app.support import eventually
+from tests.app.support import Heard, eventually
 
 
 class _Asked:
@@ -74,3 +74,32 @@ def test_one_list_says_what_waits_for_all_subscriptions(jms_broker: JMSBroker, m
         assert [one.depth for one in app.status(depths=True).listeners] == [4] * 4
         assert asked.lists == 1
         go.set()
+
+
+def test_a_consumer_that_waits_for_a_redelivery_is_not_free(
+    jms_broker: JMSBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jmsbridge.app.groups._IDLE", 0.01)
+    ticks = _ticks(monkeypatch)
+    app, heard = App(redelivery={"*": {"first_delay": 60, "delay": 60, "delay_max": 60}}), Heard()
+
+    @app.listener("orders", concurrency=(1, 2))
+    def listener(text: str) -> None:
+        heard.append(text)
+        if text.startswith("bad"):
+            raise ValueError(text)
+
+    def waiting() -> int:
+        return sum(worker.is_occupied for group in app._container.groups for worker in group.workers)  # type: ignore[union-attr]
+
+    with app:
+        jms_broker.send("orders", "bad 1")
+        heard.wait(1)
+        jms_broker.send("orders", *"abc")
+        eventually(lambda: "c" in heard)  # by a second consumer; the first may have fetched "a"
+        jms_broker.send("orders", "bad 2")
+        eventually(lambda: "bad 2" in heard)
+        seen = len(ticks)
+        eventually(lambda: len(ticks) >= seen + 20)
+        assert (app.status().listeners[0].consumers, waiting()) == (2, 2)
+    assert [text for text in heard if text.startswith("bad")] == ["bad 1", "bad 2"]

@@ -4,7 +4,7 @@ import pickle
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, Generic, TypedDict, TypeVar
 
 import msgspec
 import pytest
@@ -14,6 +14,10 @@ from jmsbridge import BytesMessage, JMSContext, MapMessage, Message, Queue, Text
 from jmsbridge.app import App
 from jmsbridge.app.converters import ConversionException, Converter, JsonConverter
 from jmsbridge.errors import ConfigurationError
+from jmsbridge.testing.broker import JMSBroker
+from tests.app.support import eventually
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -43,6 +47,18 @@ class Receipt(msgspec.Struct):
 
 class Address(TypedDict):
     street: str
+
+
+class Box(msgspec.Struct, Generic[T]):
+    what: T
+
+
+class Orders(Box[Order]):
+    pass
+
+
+class Page(TypedDict, Generic[T]):
+    rows: list[T]
 
 
 TYPES = {"com.shop.Order": Order, "Rush": Rush, "Bill": Bill, "Address": Address}
@@ -318,3 +334,61 @@ def test_a_typed_dict_is_asked_for_and_another_type_is_named() -> None:
         message.set_string_property("_type", "Order")
         with pytest.raises(ConversionException, match="names the type 'Order'"):
             converter.from_message(message, _Plain)
+
+
+@pytest.mark.parametrize("types", [{"Box": Box}, {"Box": Box[Order]}, {"Box": Box[Order], "Bill": Bill}])
+@pytest.mark.parametrize("asked", [Box[Order], Bill | Box[Order]])
+def test_an_object_of_a_generic_class(context: JMSContext, types: dict[str, Any], asked: Any) -> None:
+    converter = JsonConverter(types)
+    message = through(context, converter.to_message(context, Box(Order(7))))
+    assert message.get_string_property("_type") == "Box"
+    assert converter.from_message(message, asked) == Box(Order(7))
+    assert isinstance(converter.from_message(message, Box), Box)
+    if "Bill" in types:
+        with pytest.raises(ConversionException, match=r"names the type 'Box', Box\[Order\], but Box\[int\] is asked"):
+            converter.from_message(message, Box[int])
+
+
+def test_a_subclass_of_a_generic_class(context: JMSContext) -> None:
+    converter = JsonConverter({"Orders": Orders})
+    message = through(context, converter.to_message(context, Orders(Order(7))))
+    assert converter.from_message(message, Box[Order]) == Orders(Order(7))
+    with pytest.raises(ConversionException, match="asked for"):
+        converter.from_message(message, Box[int])
+
+
+def test_an_object_that_two_names_fit_is_refused(context: JMSContext) -> None:
+    converter = JsonConverter({"numbers": Box[int], "texts": Box[str], "lines": list[Line]})
+    with pytest.raises(ConversionException, match=r"may be any of numbers, texts .* a class of its own"):
+        converter.to_message(context, Box(7))
+    assert not converter.to_message(context, [7]).property_exists("_type")
+
+
+def test_a_generic_typed_dict_is_returned(jms_broker: JMSBroker) -> None:
+    app = App(converter=JsonConverter({"Page": Page[int]}))
+
+    @app.listener("asked", send_to="pages")
+    def listener(text: str) -> Page[int]:
+        return {"rows": [int(text)]}
+
+    with app:
+        jms_broker.send("asked", "7")
+        [page] = eventually(lambda: jms_broker.messages("pages"))
+    assert isinstance(page, TextMessage)
+    assert (page.text, page.get_string_property("_type")) == ('{"rows":[7]}', "Page")
+
+
+@pytest.mark.parametrize("name", [None, "Bill"])
+@pytest.mark.parametrize("kind", [Bill | None, Bill | Order | None, list[Bill] | None])
+def test_null_where_none_is_allowed(context: JMSContext, kind: Any, name: str | None) -> None:
+    converter = JsonConverter(TYPES)
+    converter.prepare(kind)
+    message = text_of(context, " null\n", **({} if name is None else {"_type": name}))
+    if name is not None and kind == list[Bill] | None:
+        with pytest.raises(ConversionException, match="asked for"):
+            converter.from_message(message, kind)
+    else:
+        assert converter.from_message(message, kind) is None
+    with pytest.raises(ConversionException):
+        converter.from_message(message, Bill)
+    assert converter.from_message(text_of(context, "null"), str | None) == "null"  # a text, which is no JSON

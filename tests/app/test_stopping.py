@@ -17,6 +17,7 @@ import pytest
 import jmsbridge
 from jmsbridge import Message, Queue, TextMessage
 from jmsbridge.app import App
+from jmsbridge.app.container import Container
 from jmsbridge.app.running import FAILED, OK, UNFINISHED
 from jmsbridge.errors import IllegalState, InvalidArgumentException, JMSException
 from jmsbridge.testing.broker import JMSBroker
@@ -48,6 +49,27 @@ def test_a_signal_lets_running_listeners_end_and_returns_the_rest(jms_broker: JM
     assert texts(jms_broker, "orders") == ["b", "c"]
     assert not any(message.jms_redelivered for message in jms_broker.messages("orders"))
     assert signal.getsignal(number) is before
+    assert app.status().state == "closed"
+
+
+def test_a_stop_that_ends_late_leaves_the_next_start_alone(
+    jms_broker: JMSBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, stop = App(), Container.stop
+    app.listener("orders")(lambda text: None)
+
+    def late(container: Container, timeout: float) -> tuple[str, ...]:
+        """Meanwhile another thread stops it, too, and starts it again."""
+        monkeypatch.undo()
+        app.stop()
+        app.start()
+        return stop(container, timeout)
+
+    app.start()
+    monkeypatch.setattr(Container, "stop", late)
+    app.stop()
+    assert app.status().state == "connected"
+    app.stop()
     assert app.status().state == "closed"
 
 

@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 import pytest
@@ -29,6 +29,10 @@ class Order(msgspec.Struct):
     number: int
 
 
+class Page(TypedDict):
+    rows: list[str]
+
+
 @pytest.fixture
 def template(target: str) -> Iterator[Template]:
     with Template(target, sessions=4) as made:
@@ -51,6 +55,21 @@ def test_a_message_is_sent_and_received(template: Template) -> None:
 def test_values_are_converted(template: Template) -> None:
     template.send("orders", Order(7))
     assert template.receive("orders", Order, timeout=1) == Order(7)
+
+
+def test_the_type_of_a_typed_dict_is_said(target: str) -> None:
+    with Template(target, converter=JsonConverter({"Page": Page})) as template:
+        template.send("pages", Page(rows=["a"]), sent_as=Page)
+        assert template.receive("pages", Page, timeout=5) == {"rows": ["a"]}
+        with pytest.raises(MessageFormat, match="sent_as"):
+            template.send("pages", Page(rows=["a"]))
+        asked = template.request_async("asked", Page(rows=["b"]), timeout=5, sent_as=Page)
+        request = template.receive("asked", timeout=5)
+        assert isinstance(request, TextMessage)
+        assert request.jms_reply_to is not None
+        assert (request.text, request.get_string_property("_type")) == ('{"rows":["b"]}', "Page")
+        template.send(request.jms_reply_to, "thanks", correlation_id=request.jms_correlation_id)
+        assert isinstance(asked.result(5), TextMessage)
 
 
 def test_a_message_of_the_caller_keeps_what_it_has(template: Template) -> None:

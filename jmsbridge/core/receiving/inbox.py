@@ -327,6 +327,11 @@ class Inbox:
             return self.pause() <= 0
         return bool(self._queue) or (not self.window and not self._credit and self.subscription is not None)
 
+    @property
+    def awaits_redelivery(self) -> bool:
+        """Whether a message is here that will be delivered again, now or after a pause; no other one is before."""
+        return bool(self._again)
+
     def redeliver(self, deliveries: list[Delivery], delay: float) -> None:
         """Redeliver these, in this order and before newer messages, after ``delay`` seconds."""
         due = self._clock.monotonic() + delay if delay else 0.0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, JMSException, Queue, TextMessage
+from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, JMSException, Message, MessageConsumer, Queue, TextMessage
 from jmsbridge.core.receiving.delivery import Delivery
 from jmsbridge.core.receiving.inbox import Inbox, NoDelivery
 from jmsbridge.spi import AccessDenied, Native
@@ -141,3 +141,29 @@ def test_a_message_that_cannot_be_dead_lettered_is_reported(backend: ScriptedBac
     rolling_back.result(LONG)
     eventually(lambda: len(heard) == 1)
     assert "cannot be moved to its queue and is delivered again: may not write" in str(heard[0])
+
+
+@rule("CN-6")
+@pytest.mark.parametrize("what", ["consumer", "session", "connection"])
+def test_an_iteration_ends_when_another_thread_closes_between_two_messages(
+    backend: ScriptedBackend, connect: Connect, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = connect()
+    session = connection.create_session()
+    consumer = session.create_consumer(QUEUE)
+    [subscription] = backend.links[-1].subscriptions
+    subscription.deliver(text_envelope(QUEUE.address, "first"), text_envelope(QUEUE.address, "second"))
+    receive = MessageConsumer.receive
+    close = {"consumer": consumer.close, "session": session.close, "connection": connection.close}[what]
+    texts: list[str | None] = []
+
+    def late(consumer: MessageConsumer) -> Message | None:
+        if texts:
+            run_thread(close).result(LONG)
+        return receive(consumer)
+
+    monkeypatch.setattr(MessageConsumer, "receive", late)
+    for message in consumer:
+        assert isinstance(message, TextMessage)
+        texts.append(message.text)
+    assert texts == ["first"]
