@@ -141,6 +141,20 @@ def test_a_shared_consumer_that_is_not_the_last_closes_at_once(artemis: Broker) 
         assert message.get_body(str) == "x"
 
 
+def test_a_prefetch_of_one_takes_one_message_in_advance(artemis: Broker) -> None:
+    """However small the messages are, so that those who are idle get the others."""
+    name = new_queue()
+    link = open_link(artemis, LinkLog())
+    busy, taken = subscribe(link.channel(False), name, 1, window=1)
+    send_texts_to(link, name, "first")
+    taken.wait(1)
+    busy.grant(1)
+    send_texts_to(link, name, "second", "third")
+    _, others = subscribe(link.channel(False), name, 5)
+    assert [arrival.envelope.body for arrival in others.wait(2)] == ["second", "third"]
+    link.close()
+
+
 def test_a_foreign_header_ack_names_no_message(artemis: Broker) -> None:
     """Artemis writes it before its own: another message would be acknowledged, or the consumer ended."""
     queue = Queue(new_queue().name)
