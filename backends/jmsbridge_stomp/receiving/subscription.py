@@ -465,11 +465,12 @@ class Subscription:
             return
         self._receiver = None
         text = f"{self._life.broker} ended the consumer of {self.interest.address} ({refusal})"
-        socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
         error = refused(refusal, f"consuming {self.interest.address}", self._life.broker, BackendError)
-        if self._attaching:
+        attaching = self._attaching
+        if attaching:  # the broker does not always name what it refuses
             self._attached(error)
-        elif self._error is None:
+        socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
+        if not attaching and self._error is None:
             self._lose(error)
             self._facts.events.subscription_lost(self, error)
 
