@@ -1,7 +1,9 @@
 """``Connection.admin`` on Artemis, by management messages over AMQP 1.0 and over STOMP."""
 
 import importlib.util
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,6 +12,7 @@ from integration.lab.broker import Broker
 from integration.networked.conftest import name
 from integration.networked.connecting import connections
 from jmsbridge import Connection, IllegalState, InvalidDestination, JMSSecurityException, Queue, Topic
+from jmsbridge.administration import Administration
 from jmsbridge.testing.suite.support import eventually, send_texts
 
 __all__ = ["name"]
@@ -53,6 +56,28 @@ def test_queues_are_created_counted_emptied_and_removed(artemis: Broker, connect
         admin.remove(queue)
         assert admin.depth(queue) == 0
     assert not {orders, others} & {info.destination for info in admin.list()}
+
+
+def test_lists_while_queues_are_deleted(artemis: Broker, connect: Connect, name: str) -> None:
+    """Artemis fails when a queue vanishes while it makes the list."""
+    over = threading.Event()
+
+    def churn(admin: Administration, part: int) -> None:
+        queues = [Queue(f"{name}-{part}-{number}") for number in range(20)]
+        while not over.is_set():
+            for act in (admin.create, admin.remove):
+                for queue in queues:
+                    act(queue)
+
+    admin = connect(artemis).admin
+    with ThreadPoolExecutor() as pool:
+        parts = [pool.submit(churn, connect(artemis).admin, part) for part in range(2)]
+        try:
+            for _ in range(20):
+                admin.list()
+        finally:
+            over.set()
+    assert [part.exception() for part in parts] == [None, None]
 
 
 def test_selectors_choose_by_headers_and_properties(artemis: Broker, connect: Connect, name: str) -> None:

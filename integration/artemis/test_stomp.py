@@ -1,5 +1,6 @@
 """What a refused frame costs over STOMP: Artemis ends the socket with every ERROR."""
 
+import json
 import time
 
 import pytest
@@ -19,7 +20,7 @@ from integration.stomp.opening import (
     new_queue,
     open_link,
 )
-from jmsbridge import Queue, Topic
+from jmsbridge import InDoubtException, JMSException, Queue, Topic
 from jmsbridge.spi import AccessDenied, Address, ConnectFailed, Outcome, SendRefused
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
@@ -139,6 +140,37 @@ def test_a_shared_consumer_that_is_not_the_last_closes_at_once(artemis: Broker) 
         message = last.receive(timeout=20)
         assert message is not None
         assert message.get_body(str) == "x"
+
+
+def test_a_prefetch_of_one_takes_one_message_in_advance(artemis: Broker) -> None:
+    """However small the messages are, so that those who are idle get the others."""
+    name = new_queue()
+    link = open_link(artemis, LinkLog())
+    busy, taken = subscribe(link.channel(False), name, 1, window=1)
+    send_texts_to(link, name, "first")
+    taken.wait(1)
+    busy.grant(1)
+    send_texts_to(link, name, "second", "third")
+    _, others = subscribe(link.channel(False), name, 5)
+    assert [arrival.envelope.body for arrival in others.wait(2)] == ["second", "third"]
+    link.close()
+
+
+def test_a_queue_takes_no_more_consumers(artemis: Broker) -> None:
+    """Artemis does not say which frame it refuses: it is no doubt that the consumer is not there."""
+    queue = Queue(new_queue().name)
+    with Management(artemis.ports["stomp"]) as management, jmsbridge.connect(artemis.url("stomp")) as connection:
+        made = {"name": queue.queue_name, "address": queue.queue_name, "routing-type": "ANYCAST", "max-consumers": 1}
+        management.call("broker", "createQueue", json.dumps(made), True)
+        connection.start()
+        first, second = (connection.create_session() for _ in range(2))
+        taking = first.create_consumer(queue)
+        taking.receive(timeout=0.2)
+        with pytest.raises(JMSException, match=f"consuming queue:{queue.queue_name}: Artemis .* refused it") as caught:
+            second.create_consumer(queue).receive(timeout=10)
+        assert not isinstance(caught.value, InDoubtException)
+        second.create_producer(queue).send("x")
+        assert taking.receive(timeout=10) is not None
 
 
 def test_a_foreign_header_ack_names_no_message(artemis: Broker) -> None:

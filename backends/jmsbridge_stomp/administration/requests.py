@@ -7,7 +7,7 @@ from jmsbridge.spi import BackendError, SendRefused
 from jmsbridge.transport.artemis.operations import ADDRESS, SUCCEEDED, Reply, Request, operation
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_stomp.connection.errors import Refusal, connect_error, refused
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import Answered
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.protocol.frames import Frame
@@ -39,7 +39,7 @@ class Requests:
     def _opened(self, _: object, error: BaseException | None) -> None:
         if self._done is None:
             self._socket.drop()
-        elif isinstance(error, Refusal):
+        elif error is not None and fails_alone(error):
             self._finish(None, connect_error(error, self._life.endpoint))
         elif error is not None:
             self._life.die(connect_error(error, self._life.endpoint))

@@ -15,11 +15,21 @@ from jmsbridge.spi import (
     SelectorRefused,
     SubscriptionRefused,
 )
-from jmsbridge.transport.network.diagnosis import link_lost, not_connected
+from jmsbridge.transport.network.diagnosis import NO_MORE_SOCKETS, link_lost, not_connected
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
-__all__ = ["Refusal", "answer_of", "connect_error", "has_no_host", "in_use", "loss", "may_read_escapes", "refused"]
+__all__ = [
+    "Refusal",
+    "answer_of",
+    "connect_error",
+    "fails_alone",
+    "has_no_host",
+    "in_use",
+    "loss",
+    "may_read_escapes",
+    "refused",
+]
 
 _CONTENT: Final = re.compile(r"\bCoreMessage\[.*", re.DOTALL)
 _TLS_PORT: Final = 61612
@@ -60,6 +70,11 @@ def loss(error: BaseException, where: str) -> LinkLost:
     elif isinstance(error, Malformed):
         said = f"the broker sent what is not STOMP ({error})"
     return link_lost(error, where, said)
+
+
+def fails_alone(error: BaseException) -> bool:
+    """Whether only the socket that could not be opened is concerned, so that the others of its link go on."""
+    return isinstance(error, Refusal) or (isinstance(error, OSError) and error.errno in NO_MORE_SOCKETS)
 
 
 def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:

@@ -110,7 +110,8 @@ class Receiver:
             yield "selector", selector
 
     def _window(self) -> int:
-        return self._most * self._product.window_unit or 1
+        """At least 1, which lets in one unsettled message, also where bytes are counted."""
+        return self._most * self._product.window_unit if self._most > 1 else 1
 
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""

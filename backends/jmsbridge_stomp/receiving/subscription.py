@@ -14,7 +14,7 @@ from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.deliveries.credit import CreditGate
 from jmsbridge.transport.deliveries.expiry import is_expired
 from jmsbridge.transport.network.link_life import Done
-from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, refused
+from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Decoder, Inbound
@@ -161,7 +161,7 @@ class Subscription:
                 self._prepare(socket)
                 return
             self._socket = None
-            if isinstance(error, Refusal):
+            if fails_alone(error):
                 self._attached(connect_error(error, self._life.endpoint))
             else:
                 self._life.die(error)
@@ -465,11 +465,12 @@ class Subscription:
             return
         self._receiver = None
         text = f"{self._life.broker} ended the consumer of {self.interest.address} ({refusal})"
-        socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
         error = refused(refusal, f"consuming {self.interest.address}", self._life.broker, BackendError)
-        if self._attaching:
+        attaching = self._attaching
+        if attaching:  # the broker does not always name what it refuses
             self._attached(error)
-        elif self._error is None:
+        socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
+        if not attaching and self._error is None:
             self._lose(error)
             self._facts.events.subscription_lost(self, error)
 

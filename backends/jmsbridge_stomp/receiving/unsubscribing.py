@@ -20,7 +20,7 @@ from jmsbridge.transport.artemis import operations
 from jmsbridge.transport.artemis.operations import Reply
 from jmsbridge.transport.network.link_life import DEADLINE, Done
 from jmsbridge_stomp.administration.requests import Requests
-from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error
+from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.receiving.definitions import queue_names
@@ -101,6 +101,8 @@ def _delete_by_frame(facts: LinkFacts, key: str, answered: Answered) -> None:
             )
         elif isinstance(error, Refusal):
             answered(error)
+        elif fails_alone(error):
+            answered(connect_error(error, life.endpoint))
         else:
             life.die(connect_error(error, life.endpoint))
 

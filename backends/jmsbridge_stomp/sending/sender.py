@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from jmsbridge.spi import BackendError, ChannelLost, SendRefused
-from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error
+from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.sending.commit_rule import CommitRule
@@ -114,7 +114,7 @@ class Sender:
                 self._ask_rule(socket)
             else:
                 self._socket = None
-                if isinstance(error, Refusal):
+                if fails_alone(error):
                     lost = _as_lost(connect_error(error, self._life.endpoint))
                     self._connected(lost)
                     self._lost(lost)

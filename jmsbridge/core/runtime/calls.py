@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from jmsbridge.core.runtime.interrupts import Work, in_main_thread, main_thread, start_whole
+from jmsbridge.errors import IllegalStateException
 
 __all__ = ["MainThreadCalls"]
 
@@ -63,6 +64,8 @@ class MainThreadCalls:
         pending.wait_done()
         self._unfinished = None
         self.under_way = False
+        if pending.is_cancelled:
+            raise IllegalStateException("the session was closed by another thread before this call began")
         if pending.error is not None:
             raise pending.error
         return cast(T, pending.result)

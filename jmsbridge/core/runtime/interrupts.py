@@ -76,7 +76,7 @@ class Work(Generic[T]):
         self._work = work
         self._undo = undo
         self._frame: FrameType | None = sys._getframe(1)
-        self._claims: dict[str, str] = {}  # by ``setdefault``: the first claim wins, and repeating it has no effect
+        self._claims: dict[str, object] = {}  # by ``setdefault``: the first claim wins, and repeating it has no effect
         self._done = threading.Lock()
         self._done.acquire()
         self._wanted = True
@@ -100,11 +100,20 @@ class Work(Generic[T]):
         self._done.release()
 
     def cancel(self) -> bool:
-        """Do not run it; False if it has begun."""
-        return self._claims.setdefault("work", "cancel") == "cancel"
+        """Do not run it, and end the wait for it; False if it has begun."""
+        mine = object()
+        claim = self._claims.setdefault("work", mine)
+        if claim is mine:
+            self._done.release()
+        return claim != "run"
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether it will never run."""
+        return self._claims.get("work", "run") != "run"
 
     def wait_done(self) -> None:
-        """Wait until it is done; its own deadlines limit the wait."""
+        """Wait until it is done or cancelled; its own deadlines limit the wait."""
         with self._done:  # wait: the step has deadlines of its own
             return
 

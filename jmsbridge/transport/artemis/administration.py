@@ -24,6 +24,8 @@ _PATIENCE: Final = 120.0
 """Seconds within which the broker must carry out an operation; emptying a long queue takes its time."""
 _AT_ONCE: Final = 500
 """How many messages Artemis removes or moves in one step."""
+_TRIES: Final = 30
+"""How often Artemis is asked for a list; it fails when a queue of the list is deleted meanwhile."""
 
 
 class ArtemisAdmin(ABC):
@@ -56,7 +58,7 @@ class ArtemisAdmin(ABC):
     def list_destinations(self) -> list[DestinationInfo]:
         """All queues, topics and subscriptions; the oldest message is the first one in the order of delivery."""
         what = "listing destinations"
-        replies = self._replies(operations.EVERYTHING, what)
+        replies = self._listed(operations.EVERYTHING, what)
         queues, addresses = (operations.rows(operations.result(reply, what)) for reply in replies)
         queues = [each for each in queues if each["name"] != replies[0].queue]
         names = [each["name"] for each in queues if int(each["messageCount"])]
@@ -101,7 +103,7 @@ class ArtemisAdmin(ABC):
             return
         queues = [
             each
-            for each in operations.rows(self._ask([operations.queues_where("address", address.name)], what)[0])
+            for each in self._queues("address", address.name, what)
             if each["address"] == address.name and each["routingType"] == "MULTICAST"
         ]
         if any(int(each["consumerCount"]) for each in queues):
@@ -158,11 +160,23 @@ class ArtemisAdmin(ABC):
         """What Artemis says of a queue; None if there is none, or only a subscription whose queue has this name."""
         if address.topic:
             return None
-        answered = self._ask([operations.queues_where("name", address.name)], f"looking at {address}")[0]
-        for queue in operations.rows(answered):
+        for queue in self._queues("name", address.name, f"looking at {address}"):
             if queue["name"] == queue["address"] == address.name and queue["routingType"] == "ANYCAST":
                 return queue
         return None
+
+    def _queues(self, field: str, value: str, what: str) -> list[dict[str, str]]:
+        """What Artemis says of the queues whose ``name`` or ``address`` is the value."""
+        [reply] = self._listed([operations.queues_where(field, value)], what)
+        return operations.rows(operations.result(reply, what))
+
+    def _listed(self, requests: list[Request], what: str) -> list[Reply]:
+        """The replies to requests for lists."""
+        for _ in range(_TRIES - 1):
+            replies = self._replies(requests, what)
+            if all(reply.succeeded for reply in replies):
+                return replies
+        return self._replies(requests, what)
 
     def _ask(self, requests: list[Request], what: str) -> list[Any]:
         """What the operations returned, or the first error."""

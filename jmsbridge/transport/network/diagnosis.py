@@ -1,11 +1,14 @@
 """Explains in words why a connection failed."""
 
+import errno
 import ssl
 
 from jmsbridge.spi import ConnectFailed, Endpoint, LinkLost
 
-__all__ = ["SILENT", "causes", "describe", "link_lost", "not_connected", "unreachable"]
+__all__ = ["NO_MORE_SOCKETS", "SILENT", "causes", "describe", "link_lost", "not_connected", "unreachable"]
 
+NO_MORE_SOCKETS = (errno.EMFILE, errno.ENFILE)
+"""This process, or this machine, has as many files and sockets open as it may."""
 SILENT = (
     "is that another protocol's port, or do URL and port differ in TLS? "
     "Such a port may take the connection and stay silent"
@@ -49,6 +52,8 @@ def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
                     "certificate, key), or another version of TLS"
                 )
             return f"TLS fails ({reason}); does that port expect TLS? The usual port is {tls_port}"
+        if isinstance(each, OSError) and each.errno in NO_MORE_SOCKETS:
+            return f"no socket: {each.strerror}; close connections or consumers, or allow more (ulimit -n)"
         if isinstance(each, OSError) and not isinstance(each, TimeoutError):
             return f"no connection: {each.strerror or each}; is the broker running, and are host and port right?"
     if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):

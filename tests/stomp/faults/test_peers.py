@@ -1,5 +1,7 @@
 """What a broker may do on a socket: refuse, cut frames anywhere, stop reading, and say nothing (issue 16)."""
 
+import errno
+import socket
 import threading
 import time
 
@@ -278,3 +280,29 @@ def test_a_broker_that_pauses_while_a_link_opens_is_asked_for_its_scheduler_all_
             line.write("MESSAGE", {"subscription": "jb-marker", "message-id": "1"}, frame.body)
 
     assert Native.DELAY in connect(start(pause, CLASSIC)).native
+
+
+def test_no_socket_is_left_for_another_consumer(
+    start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link and what has a socket go on; the consumer, the send and the request that have none are refused."""
+    log = LinkLog()
+    link = connect(start(), log)
+    channel, idle, answers = link.channel(False), link.channel(False), Answer()
+    send(channel, envelope(QUEUE))
+
+    def none_left(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(socket, "socket", none_left)
+        subscribe(idle, QUEUE, 1)
+        eventually(lambda: len(log.subscriptions) == 1)
+        with pytest.raises(ConnectFailed, match=r"no socket: Too many open files; close .* \(ulimit -n\)"):
+            subscribe(idle, Address("topic", topic=True), 1)
+        idle.send(envelope(QUEUE), answers)
+        assert "Too many open files" in str(answers.outcome())
+        with pytest.raises(ConnectFailed, match="Too many open files"):
+            link.depth(QUEUE)
+    send(channel, envelope(QUEUE))
+    assert log.losses == []

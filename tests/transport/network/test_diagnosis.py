@@ -22,6 +22,7 @@ def untrusted() -> ssl.SSLCertVerificationError:
     ("error", "said"),
     [
         (ConnectionRefusedError(111, "Connection refused"), "no connection: Connection refused; is the broker running"),
+        (OSError(24, "Too many open files"), "no socket: Too many open files; close connections"),
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
         (untrusted(), "not trusted: self-signed certificate; set ca_file to the authority"),
         (ssl.SSLError(1, "wrong version number"), "does that port expect TLS? The usual port is 8883"),
