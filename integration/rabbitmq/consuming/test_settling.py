@@ -37,9 +37,10 @@ def test_messages_requeued_before_later_ones_are_accepted_come_again(link: Clien
     assert not link.log.subscriptions
 
 
+@pytest.mark.parametrize("recovers", [False, True])
 @pytest.mark.parametrize("kind", ["classic", "quorum"])
 def test_a_session_closed_with_many_unsettled_messages_returns_them_at_once_and_in_order(
-    broker: Broker, connect: Callable[..., Connection], name: str, kind: str
+    broker: Broker, connect: Callable[..., Connection], name: str, kind: str, recovers: bool
 ) -> None:
     """One by one a classic queue took seconds for them, in which no other consumer could start."""
     connection = connect(broker, queue_type=kind)
@@ -50,6 +51,8 @@ def test_a_session_closed_with_many_unsettled_messages_returns_them_at_once_and_
         for text in texts:
             producer.send(text)
     assert receive_texts(first.create_consumer(queue), 5000) == texts[:5000]
+    if recovers:
+        first.recover()
     first.close()
     consumer = second.create_consumer(queue)
     assert receive_texts(consumer, 1, timeout=4.0) == texts[:1]
