@@ -20,7 +20,9 @@ MOST = 65_535
 """The largest window (prefetch count)."""
 _DEADLINE = 20.0  # seconds for a consumer to start
 _PATIENCE = 20  # round trips
+_OVERTAKING = 3  # round trips that may overtake messages of a quorum queue
 _REQUEUE_DELAY = 0.02  # seconds for which requeues are collected, to write them in order
+_AHEAD = 30  # of settlements without an answer a quorum queue's channel keeps all after the 32nd, until it is closed
 
 
 class ConsumerChannel:
@@ -59,6 +61,7 @@ class ConsumerChannel:
         self._is_scheduled = False  # whether acknowledgements will be written at the end of the batch
         self._getting: Callable[[bool], None] | None = None
         self._count = 0  # of arrivals
+        self._fetched_settled = 0  # messages of basic.get that are settled since the queue's last answer
         self.window = 0
         self.acks_may_be_unseen = False
         """Whether settlements may still be on their way to the queue, which will push messages because of them."""
@@ -101,6 +104,11 @@ class ConsumerChannel:
     def unsettled(self) -> int:
         """The number of unsettled messages."""
         return len(self._unsettled_tags)
+
+    @property
+    def was_used(self) -> bool:
+        """Whether a message has arrived."""
+        return self._count > 0
 
     @property
     def is_settled(self) -> bool:
@@ -169,6 +177,7 @@ class ConsumerChannel:
             self._channel.basic_cancel(tag, callback=self._on_cancel_ok)
 
     def _on_cancel_ok(self, frame: Any) -> None:
+        self._fetched_settled = 0
         done = self._ending.pop(frame.method.consumer_tag, None)
         if done is not None and self.is_open:
             done()
@@ -176,10 +185,18 @@ class ConsumerChannel:
             self._left()
 
     def leave(self, done: Callable[[], None]) -> None:
-        """Cancel all consumers; ``done`` is called when the broker has done so, or when the channel is closed."""
+        """Cancel all consumers; ``done`` is called when the broker has done so, or when the channel is closed.
+
+        Then the queue has the settlements that were written. For a quorum queue that needs an answer of the queue: the
+        channel forgets what it has not passed on when it is closed, and each basic.get is a consumer of its own there.
+        """
         self._leaving.append(done)
         if self.is_open:
             self.cancel(_nothing)
+            self.write_acks()
+            if self._fetched_settled > _AHEAD and not self.is_busy and self._source.kind != "classic":
+                self.get(lambda _: self._left())
+                return
         if not self._ending or not self.is_open:
             self._left()
 
@@ -210,20 +227,22 @@ class ConsumerChannel:
         else:
             self.requeue((content,))
 
-    def wait_quiescent(self, done: Callable[[], None], patience: int = _PATIENCE) -> None:
+    def wait_quiescent(self, done: Callable[[], None], idle: int = 0) -> None:
         """Wait until all messages that the queue has pushed have arrived.
 
-        It pushes 200, then more when the channel has written those. What it has and does not push may be for another
-        consumer, so after ``patience`` round trips without a message this ends nevertheless.
+        It pushes 200, then more when the channel has written those; the answer of a quorum queue may overtake some.
+        What it has and does not push may be for another consumer, so after ``_PATIENCE`` round trips without a message
+        this ends nevertheless.
         """
         before = self._count
+        least = 0 if self._source.kind == "classic" else _OVERTAKING
 
         def answered(waiting: int) -> None:
             has_come = self._count != before
-            if self.is_full or not (has_come or (waiting and patience)):
+            if self.is_full or not (has_come or idle < (_PATIENCE if waiting else least)):
                 done()
             else:
-                self.wait_quiescent(done, patience if has_come else patience - 1)
+                self.wait_quiescent(done, idle if has_come else idle + 1)
 
         self._declare(answered)
 
@@ -248,7 +267,7 @@ class ConsumerChannel:
 
     def _on_empty(self, _: Any) -> None:
         # the answer may overtake messages that the queue has pushed meanwhile
-        self.acks_may_be_unseen = False
+        self.acks_may_be_unseen, self._fetched_settled = False, 0
         if self._tag is None:
             self._got(False)
         else:
@@ -256,7 +275,7 @@ class ConsumerChannel:
 
     def _fetched(self, content: Content) -> None:
         """The message of a basic.get; earlier messages may still be on their way if the window has room."""
-        self.acks_may_be_unseen = False
+        self.acks_may_be_unseen, self._fetched_settled = False, 0
 
         def take() -> None:
             self._on_message(content)
@@ -278,6 +297,7 @@ class ConsumerChannel:
         """Acknowledge it, at the end of the batch."""
         if content.delivery_tag not in self._requeued and self._unsettled_tags.accept(content.delivery_tag):
             self._accepted += content.consumer_tag == self._tag
+            self._fetched_settled += not content.consumer_tag
             if not self._is_scheduled:
                 self._is_scheduled = True
                 self._pair.consuming.at_flush(self.write_acks)
@@ -322,13 +342,17 @@ class ConsumerChannel:
     # -- ends
 
     def close(self, done: Callable[[], None]) -> None:
-        """Close the channel; the broker requeues unsettled messages."""
+        """Close the channel, which requeues unsettled messages; before, ``leave`` a quorum queue.
+
+        It redelivers in the order of the requeues, and to a consumer that has not left at once.
+        """
         if not self.is_open:
             done()
             return
         self.holds_acks = False
         self.write_acks()
-        self._write_requeues()  # a quorum queue returns what a closed channel held in no order
+        if self._source.kind != "classic" and not self.is_settled:
+            self._pair.consuming.requeue(self._channel, 0, True)  # all
         self._closing = done
         self._pair.consuming.expect()
         self._channel.close()

@@ -277,7 +277,7 @@ class Subscription:
         elif self._source.kind == "classic":
             channel.wait_quiescent(self._look)
         else:
-            channel.round_trip(self._drained)  # basic.get could overtake deliveries on their way
+            channel.wait_quiescent(self._drained)  # basic.get could overtake deliveries on their way
 
     def _look(self) -> None:
         """Fetch if the queue may have kept messages back: the window is full, or an acknowledgement is on its way."""
@@ -382,10 +382,13 @@ class Subscription:
 
     def finish(self, done: Done) -> None:
         """Close the channel, which requeues unsettled messages; I/O thread."""
-        if self._limit.limit is None:
-            self._close_channel(done)
-        else:  # all deliveries on their way must arrive first, because some may be near the limit
+        self._gate.credit = 0
+        if self._limit.limit is not None:  # all deliveries on their way must arrive first: some may be near the limit
             self._channel.leave(lambda: self._requeue_near_limit(done))
+        elif self._source.kind != "classic" and self._channel.was_used:
+            self._channel.leave(lambda: self._close_channel(done))
+        else:
+            self._close_channel(done)
 
     def _requeue_near_limit(self, done: Done) -> None:
         self._copies.requeue([near.content for near in self._limit.unsettled(self._channel.is_unsettled)])

@@ -159,9 +159,9 @@ def test_credit_after_a_drain_keeps_the_consumer(broker: Broker, clients: Client
     consuming = client.link.pair.consuming
     plain = consuming.consume
 
-    def consume(channel: Any, queue: str, exclusive: bool, done: Callable[[Any], None]) -> str:
-        started.append(plain(channel, queue, exclusive, done))
-        return started[-1]
+    def consume(channel: Any, queue: str, exclusive: bool, tag: str, done: Callable[[Any], None]) -> None:
+        started.append(tag)
+        plain(channel, queue, exclusive, tag, done)
 
     consuming.consume = consume
     for number in range(100):

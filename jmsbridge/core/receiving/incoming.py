@@ -6,6 +6,7 @@ At any time either one call is in a receive or one listener is running (Jakarta 
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 from jmsbridge.config import RedeliveryPolicy
@@ -291,11 +292,13 @@ class Incoming:
             inbox.done(deliveries)
             self._lost.add(deliveries)
             return
+        if inbox.retired:
+            for was_handed, group in groupby(deliveries, lambda delivery: delivery.state is _HANDED):
+                inbox.settle(tuple(group), Outcome.FAILED if was_handed else Outcome.RELEASED)
+            return
         again = []
         for delivery in deliveries:
-            if inbox.retired:
-                inbox.settle((delivery,), Outcome.FAILED if delivery.state is _HANDED else Outcome.RELEASED)
-            elif self.checks.is_dead(delivery):
+            if self.checks.is_dead(delivery):
                 self.checks.dead_letter(delivery)
             else:
                 again.append(delivery)
@@ -381,15 +384,18 @@ class Incoming:
         if held is not None and held.inbox is receiver.inbox and self.listening.is_idle:
             self._empty_hand()
         self.policy.settle_batch()  # first: with nothing unsettled a backend need not wait for what is on its way
-        receiver.release_unseen(patience)
+        receiver.take_credit_back(patience)
+        receiver.release_unseen()
         held = self.hand.delivery  # the message of a listener that closes its own consumer
         receiver.inbox.retire([*self.policy.unsettled(), *([held] if held is not None else ())])
 
     def return_all(self, delivered: Sequence[Delivery], left: Callable[[], float]) -> None:
-        """At the end of the session: release unseen messages and requeue delivered ones."""
+        """At the end of the session: requeue delivered messages and release unseen ones, the older ones first."""
         for receiver in self.receivers:
-            receiver.release_unseen(left())
+            receiver.take_credit_back(left())
         settle_all(delivered, Outcome.REQUEUED)
+        for receiver in self.receivers:
+            receiver.release_unseen()
         for receiver in self.receivers:
             receiver.inbox.retire(())
 

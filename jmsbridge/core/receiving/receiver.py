@@ -1,7 +1,9 @@
 """Receives for one consumer: takes messages from its inbox and checks them."""
 
+import contextlib
 import logging
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -266,8 +268,8 @@ class Receiver:
 
     # ---- ends
 
-    def release_unseen(self, patience: float = _PATIENCE) -> None:
-        """Release the messages that the application has not seen (rules AC-12, BR-3)."""
+    def take_credit_back(self, patience: float) -> None:
+        """At its end: have what is on its way arrive, and nothing more."""
         inbox = self.inbox
         if inbox.subscription is None:
             return
@@ -275,14 +277,19 @@ class Receiver:
             wait_answered(inbox.drain, min(patience, _PATIENCE), "a drain")
         except BackendError as error:
             log.debug("drain before close: %s", error)
+
+    def release_unseen(self) -> None:
+        """Release the messages that the application has not seen (rules AC-12, BR-3), the older ones first."""
+        inbox = self.inbox
+        if inbox.subscription is None:
+            return
         fresh, again = inbox.unseen()
         unmatched = [] if inbox.unmatched is None else inbox.unmatched.empty()
-        try:
+        # put back unseen (rule BO-18), or waiting for redelivery
+        for has_failed, group in groupby(again, lambda delivery: delivery.local_failures > 0):
+            inbox.settle(tuple(group), Outcome.FAILED if has_failed else Outcome.RELEASED)
+        with contextlib.suppress(LinkLost):
             if unmatched:
                 inbox.subscription.settle([arrival.token for arrival in unmatched], Outcome.RELEASED)
             if fresh:
                 inbox.subscription.settle([arrival.token for arrival in fresh], Outcome.RELEASED)
-        except LinkLost:
-            return
-        for delivery in again:  # put back unseen (rule BO-18), or waiting for redelivery
-            inbox.settle((delivery,), Outcome.FAILED if delivery.local_failures else Outcome.RELEASED)

@@ -9,7 +9,7 @@ import pytest
 from jmsbridge.spi import Address, BackendError, Interest, Native, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, Box
 from jmsbridge_rabbitmq import RabbitOptions
-from jmsbridge_rabbitmq.consuming.consumer_channel import _PATIENCE, ConsumerChannel
+from jmsbridge_rabbitmq.consuming.consumer_channel import _AHEAD, _OVERTAKING, _PATIENCE, ConsumerChannel
 from jmsbridge_rabbitmq.consuming.sources import Source
 from jmsbridge_rabbitmq.consuming.subscription import LinkFacts, Subscription
 from jmsbridge_rabbitmq.protocol.frames import DELIVER, GET_OK, Content
@@ -122,7 +122,8 @@ class Wire:
 def pair_over(wire: Wire, **life: Any) -> Any:
     """A pair of connections; the wire is one of them, and also the I/O thread."""
     life = {"thread": wire, "broker": "RabbitMQ", "is_over": False, **life}
-    return SimpleNamespace(consuming=wire, blocked=False, life=SimpleNamespace(**life))
+    endpoint = SimpleNamespace(close_timeout=10.0)
+    return SimpleNamespace(consuming=wire, blocked=False, endpoint=endpoint, life=SimpleNamespace(**life))
 
 
 class World:
@@ -332,6 +333,37 @@ def test_a_consumer_that_does_not_start_is_ended(world: World) -> None:
     assert not world.wire.is_open  # otherwise it would still take messages
 
 
+@pytest.mark.parametrize(("kind", "count", "asked"), [("quorum", 1, []), ("quorum", 2, ["get"]), ("classic", 2, [])])
+def test_a_queue_has_what_was_accepted_of_many_fetched_messages_when_the_channel_leaves(
+    kind: str, count: int, asked: list[str]
+) -> None:
+    world, left = World(kind), []
+    world.flow.cancel(lambda: None)
+    world.wire.answer("cancel")
+    for _ in range(_AHEAD * count):
+        world.flow.get(lambda found: None)
+        world.wire.fetched()
+    for content in world.arrived:
+        world.flow.accept(content)
+    world.flow.leave(lambda: left.append(world.wire.written[-1]))
+    assert [question for question, _ in world.wire.questions] == asked
+    for question in asked:
+        world.wire.answer(question)
+    assert left == [("ack", _AHEAD * count, True)]
+
+
+def test_the_answer_of_a_quorum_queue_may_overtake_messages() -> None:
+    world = World("quorum")
+    done = quiescence(world)
+    for _ in range(_OVERTAKING):
+        world.wire.answer("fence")
+    world.wire.deliver(world.flow._tag or "")
+    world.wire.answer("fence")
+    assert done == []
+    world.wire.answer("fence")
+    assert done == [1]
+
+
 def test_answers_during_the_close_are_ignored(world: World) -> None:
     told: list[Any] = []
     world.flow.get(told.append)
@@ -352,7 +384,7 @@ def test_answers_during_the_close_are_ignored(world: World) -> None:
 class Held(World):
     """A subscription of window 3 that was granted one message, and was sent three."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = "classic") -> None:
         self.wire = Wire()
         self.ends: list[Any] = []
         self.left: list[Source] = []
@@ -364,7 +396,7 @@ class Held(World):
         sources: Any = SimpleNamespace(leave=self._leave)
         events: Any = None
         facts = LinkFacts(Native.NONE, RabbitOptions(), "", events, lambda _: None)
-        source = Source("q", "classic", eager=False)
+        source = Source("q", kind, eager=False)
         self.box = Box()
         self.subscription = Subscription(
             pair, sources, events, facts, Interest(address=Address("q"), window=3), self.box, source, lambda error: None
@@ -430,6 +462,18 @@ def test_a_retired_subscription_ends_and_requeues_held_messages() -> None:
     for task in world.wire.at_end:
         task()
     assert world.wire.written[-1] == ("ack", 1, False)
+
+
+def test_all_messages_return_to_a_quorum_queue_together_when_their_consumer_has_ended() -> None:
+    """Before, they would come to it again at once."""
+    world = Held("quorum")
+    world.subscription.close()
+    assert world.asked == ["cancel"]
+    world.wire.deliver(world.tag)
+    assert world.wire.written[1:] == []
+    world.wire.answer("cancel")
+    assert world.wire.written[1:] == [("nack", 0, True)]
+    assert not world.wire.is_open
 
 
 def test_a_drained_subscription_still_gets_pushed_messages() -> None:
