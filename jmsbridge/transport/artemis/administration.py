@@ -174,7 +174,7 @@ class ArtemisAdmin(ABC):
         """The replies to requests for lists."""
         for _ in range(_TRIES - 1):
             replies = self._replies(requests, what)
-            if all(reply.succeeded for reply in replies):
+            if all(reply.succeeded or operations.has_code(reply) for reply in replies):
                 return replies
         return self._replies(requests, what)
 

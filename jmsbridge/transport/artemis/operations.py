@@ -17,6 +17,7 @@ __all__ = [
     "Reply",
     "Request",
     "destinations",
+    "has_code",
     "operation",
     "queues_where",
     "result",
@@ -62,6 +63,11 @@ class Refused(BackendError):
 def operation(resource: str, name: str, *arguments: object) -> Request:
     """The request for an operation of a resource, such as ``broker`` or ``queue.NAME``."""
     return Request({"_AMQ_ResourceName": resource, "_AMQ_OperationName": name}, json.dumps(arguments))
+
+
+def has_code(reply: Reply) -> bool:
+    """Whether a refusal has a code of Artemis; without one, the broker has failed."""
+    return _CODE.search(reply.text) is not None
 
 
 def result(reply: Reply, what: str) -> Any:

@@ -36,6 +36,11 @@ def test_errors_by_their_codes(said: str, kind: type[BackendError]) -> None:
     assert getattr(caught.value, "exists", False) is ("229204" in said)
 
 
+def test_a_refusal_has_a_code_and_a_failure_of_the_broker_has_none() -> None:
+    refused, failed = "AMQ229032: User: guest does not have permission", 'Cannot invoke "isAutoCreated()": "q" is null'
+    assert [operations.has_code(Reply(False, f'["{text}"]')) for text in (refused, failed)] == [True, False]
+
+
 def test_an_answer_without_the_mark_of_success_is_a_refusal() -> None:
     with pytest.raises(operations.Refused):
         operations.result(Reply(REFUSED, "[3]"), "purging")
