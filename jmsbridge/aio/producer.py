@@ -139,7 +139,11 @@ class MessageProducer(AsyncClosing, Strict):
         send = Send(line, self._sync, what, options, waits)
         line.add(send)
         if not send.ended:
-            await send.wait_answered()
+            try:
+                await send.expect()
+            except asyncio.CancelledError as cancelled:
+                send.explain(cancelled)
+                raise
             return
         self._turn += 1
         if self._turn % _TURN == 0:

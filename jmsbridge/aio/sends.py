@@ -162,15 +162,7 @@ class Send(Awaited):
         self.future = self._line.port.loop.create_future()
         return self.future
 
-    async def wait_answered(self) -> None:
-        """Wait until it has ended; raises its error, and says in a cancellation what has become of the message."""
-        try:
-            await self.expect()
-        except asyncio.CancelledError as cancelled:
-            self._explain(cancelled)
-            raise
-
-    def _explain(self, cancelled: asyncio.CancelledError) -> None:
+    def explain(self, cancelled: asyncio.CancelledError) -> None:
         """The task waits no more: say in its exception what has become of the message."""
         self.gone = True
         entry, text = self._entry, _GOES_ON

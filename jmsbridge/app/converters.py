@@ -31,6 +31,8 @@ _BOXED: dict[str, Any] = {
     "java.lang.Boolean": bool,
 }
 """Java's names for single values, which need no entry in ``types``."""
+_BYTES = (bytes, bytearray, memoryview)
+_PLAIN = (Message, str, *_BYTES, Mapping)
 _UNNAMED = (bool, int, float, list, tuple, set, frozenset, Mapping)
 """Values that JSON has itself, or whose type has no name that both sides could know."""
 
@@ -93,6 +95,10 @@ class JsonConverter:
         self._json = JsonText(max_size, max_depth)
         self._need_names: set[Any] = set()  # unions of which JSON itself does not say which type it is
         self._names: list[tuple[Any, str]] = [(kind, name) for name, kind in self._types.items()]
+        self._objects: dict[Any, str] = {}  # those of them whose objects are never text, bytes, maps or messages
+        for kind, name in self._names:
+            if isinstance(kind, _Type) and not issubclass(kind, _PLAIN):
+                self._objects.setdefault(kind, name)
         for kind in self._types.values():
             self._prepare(kind)
 
@@ -121,18 +127,20 @@ class JsonConverter:
 
         ``type`` says as what the object is written where it cannot show that itself: a ``TypedDict`` is a plain dict.
         """
-        if type is None:
+        name = self._objects.get(value.__class__) if type is None else None
+        if name is None and type is None:
             if isinstance(value, Message):
                 return value
             if value is None:
                 return session.create_message()
             if isinstance(value, str):
                 return session.create_text_message(value)
-            if isinstance(value, (bytes, bytearray, memoryview)):
+            if isinstance(value, _BYTES):
                 return _bytes_message(session, value)
             if isinstance(value, Mapping):
                 return self._map_message(session, value)
-        name = self._name_of(value, type)
+        if name is None:
+            name = self._name_of(value, type)
         try:
             text = self._json.encode(value)
         except BadJson as error:

@@ -129,7 +129,7 @@ class Store:
         except TimeoutError:
             call.future.cancel()
             raise BackendError(
-                f"{self.path} did not answer within {timeout:.3g} s; another program may have locked it"
+                f"{self.path} did not answer within {round(timeout, 1):g} s; another program may have locked it"
             ) from None
 
     def end(self, act: Callable[[Batch], None], timeout: float = _PATIENCE) -> End:

@@ -3,8 +3,9 @@
 import contextlib
 import logging
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +20,8 @@ from jmsbridge.selectors import Selector, compile_selector
 from jmsbridge.spi import BackendError, Interest, LinkLost, Native, NotSupported, Outcome, Subscription
 
 __all__ = ["Receiver"]
+
+T = TypeVar("T")
 
 log = logging.getLogger("jmsbridge.receive")
 
@@ -174,15 +177,16 @@ class Receiver:
             if found in _ONCE_MORE:
                 continue
             if found is NoDelivery.TIMEOUT and not inbox.window and inbox.has_credit:
-                return self._take_credit_back(inbox)
+                return self._look(inbox, partial(self._first, inbox))
             return None
 
     def next_no_wait(self) -> Delivery | None:
         """The next message that is immediately available, at the broker or here (rule CN-7)."""
         found = self.poll()
-        if found is None and self.inbox.subscription is not None and self.inbox.is_running():
+        inbox = self.inbox
+        if found is None and inbox.subscription is not None and inbox.is_running():
             if self._drains:
-                return self._take_credit_back(self.inbox)
+                return self._look(inbox, partial(self._first, inbox))
             return self.next(self._clock.monotonic() + _GRACE)
         return found
 
@@ -207,27 +211,17 @@ class Receiver:
         if not self._drains:
             inbox.waiting.wait_for(inbox.has_news, _GRACE)
             return
-        inbox.credit_unknown = True
-        try:
-            deadline = self._clock.monotonic() + _PATIENCE
-            while self._drain(inbox) and not inbox.has_news() and self._clock.monotonic() < deadline:
-                pass
-        except LinkLost:
-            return
-        except BackendError as error:
-            self._ask_again(inbox)
-            raise translate(error) from error
-        self._ask_again(inbox)
+        self._look(inbox, inbox.has_news)
 
-    def _take_credit_back(self, inbox: Inbox) -> Delivery | None:
-        """Drain, so that all available messages arrive, grant credit again, and return the first message, if any."""
+    def _look(self, inbox: Inbox, look: Callable[[], T]) -> T | None:
+        """Drain, so that all available messages arrive, grant credit again, and return what ``look`` finds."""
         inbox.credit_unknown = True
+        more, found = True, None
         try:
             deadline = self._clock.monotonic() + _PATIENCE
-            more, found = True, None
-            while more and found is None:
+            while more and not found:
                 more = self._drain(inbox) and self._clock.monotonic() < deadline
-                found = self._first(inbox)
+                found = look()
         except LinkLost:
             found = None
         except BackendError as error:
@@ -288,8 +282,7 @@ class Receiver:
         # put back unseen (rule BO-18), or waiting for redelivery
         for has_failed, group in groupby(again, lambda delivery: delivery.local_failures > 0):
             inbox.settle(tuple(group), Outcome.FAILED if has_failed else Outcome.RELEASED)
+        released = [arrival.token for arrival in (*unmatched, *fresh)]
         with contextlib.suppress(LinkLost):
-            if unmatched:
-                inbox.subscription.settle([arrival.token for arrival in unmatched], Outcome.RELEASED)
-            if fresh:
-                inbox.subscription.settle([arrival.token for arrival in fresh], Outcome.RELEASED)
+            if released:
+                inbox.subscription.settle(released, Outcome.RELEASED)
