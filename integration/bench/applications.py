@@ -2,12 +2,13 @@
 
 import msgspec
 
+from integration.bench.clients.protocol import LARGE_PREFETCH
 from integration.bench.rows import FAST, MIDDLE, OURS_APP, SLOW, Comparison, Rate, Row
 
 __all__ = ["applications"]
 
 _PEERS = "json_peers"
-_PREFETCH = "prefetch=1000"  # as the peers have it: with 250 the broker waits for acknowledgements a fifth of the time
+_PREFETCH = f"prefetch={LARGE_PREFETCH}"
 _OURS = (
     Row("a producer by hand", "one at a time", OURS_APP, "producer", SLOW),
     Row("Template.send", "one at a time", OURS_APP, "template", SLOW),

@@ -9,6 +9,7 @@ import aio_pika
 from faststream.rabbit import Channel, RabbitBroker, RabbitQueue
 
 from integration.bench.clients.protocol import (
+    LARGE_PREFETCH,
     ORDER,
     WINDOW,
     Arguments,
@@ -19,8 +20,6 @@ from integration.bench.clients.protocol import (
 )
 
 __all__ = ["main"]
-
-_PREFETCH = 1000  # that of jmsbridge in this comparison
 
 
 async def _send(channel: Any, queue: str, count: int) -> None:
@@ -55,7 +54,7 @@ async def _iterate(channel: Any, name: str, count: int) -> None:
 async def _subscribe(broker: Any, name: str, count: int) -> None:
     left = count
     done = asyncio.get_running_loop().create_future()
-    subscriber = broker.subscriber(RabbitQueue(name, declare=False), channel=Channel(prefetch_count=_PREFETCH))
+    subscriber = broker.subscriber(RabbitQueue(name, declare=False), channel=Channel(prefetch_count=LARGE_PREFETCH))
 
     async def on_order(order: Order) -> None:
         nonlocal left
@@ -77,7 +76,7 @@ def main(wanted: Arguments) -> None:
     async def connect() -> Any:
         connection = await aio_pika.connect(wanted.url)
         channel = await connection.channel(publisher_confirms=True)
-        await channel.set_qos(prefetch_count=_PREFETCH)
+        await channel.set_qos(prefetch_count=LARGE_PREFETCH)
         return connection, channel
 
     if wanted.role == "subscribe":

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 __all__ = [
     "BODY",
+    "LARGE_PREFETCH",
     "ORDER",
     "PREFETCH",
     "WINDOW",
@@ -24,6 +25,8 @@ __all__ = [
 
 BODY = "x" * 256
 PREFETCH = 250
+LARGE_PREFETCH = 1000
+"""Of all that receive on the pages of applications: with 250 the broker stands still a fifth of the time."""
 WINDOW = 1000
 
 

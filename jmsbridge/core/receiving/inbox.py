@@ -365,6 +365,11 @@ class Inbox:
         self.done(deliveries)
         return told
 
+    def release(self, deliveries: Iterable[Delivery], has_failed: Callable[[Delivery], bool]) -> None:
+        """Return these to the broker, in order: as FAILED those that have failed, the others as RELEASED."""
+        for failed, group in groupby(deliveries, has_failed):
+            self.settle(tuple(group), Outcome.FAILED if failed else Outcome.RELEASED)
+
     def accept(self, delivery: Delivery) -> None:
         """Settle one delivery as ACCEPTED."""
         subscription = self.subscription

@@ -6,7 +6,6 @@ At any time either one call is in a receive or one listener is running (Jakarta 
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from typing import Any
 
 from jmsbridge.config import RedeliveryPolicy
@@ -293,8 +292,7 @@ class Incoming:
             self._lost.add(deliveries)
             return
         if inbox.retired:
-            for was_handed, group in groupby(deliveries, lambda delivery: delivery.state is _HANDED):
-                inbox.settle(tuple(group), Outcome.FAILED if was_handed else Outcome.RELEASED)
+            inbox.release(deliveries, lambda delivery: delivery.state is _HANDED)
             return
         again = []
         for delivery in deliveries:

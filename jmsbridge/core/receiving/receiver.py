@@ -4,7 +4,6 @@ import contextlib
 import logging
 from collections.abc import Callable
 from functools import partial
-from itertools import groupby
 from typing import Any, TypeVar
 
 import msgspec
@@ -280,8 +279,7 @@ class Receiver:
         fresh, again = inbox.unseen()
         unmatched = [] if inbox.unmatched is None else inbox.unmatched.empty()
         # put back unseen (rule BO-18), or waiting for redelivery
-        for has_failed, group in groupby(again, lambda delivery: delivery.local_failures > 0):
-            inbox.settle(tuple(group), Outcome.FAILED if has_failed else Outcome.RELEASED)
+        inbox.release(again, lambda delivery: delivery.local_failures > 0)
         released = [arrival.token for arrival in (*unmatched, *fresh)]
         with contextlib.suppress(LinkLost):
             if released:
