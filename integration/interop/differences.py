@@ -29,13 +29,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Loss:
-    """A message that does not arrive: the reader gets the one behind it, or the error."""
+    """A message that does not arrive: the reader gets the one behind it, or one of the errors."""
 
     direction: Direction
     sample: str
     reason: str
-    error: str = ""
-    """Words of the error, where the reader may get one."""
+    errors: tuple[str, ...] = ()
+    """Words of each error that the reader may get."""
 
 
 @dataclass(frozen=True)

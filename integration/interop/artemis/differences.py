@@ -47,7 +47,7 @@ CORE = (
     Difference("from Java", "core: bytes as correlation id", _text_here),
 )
 CORE_LOSSES = (
-    Loss("to Java", "stream with bytes", "core: Stream with bytes"),
+    Loss("to Java", "stream with bytes", "core: Stream with bytes", ("no message within",)),
     Loss("from Java", "stream with bytes", "core: Stream with bytes"),
     Loss("from Java", "null object", "core: null objects"),
 )
@@ -62,8 +62,9 @@ OPENWIRE = (
     Difference("from Java", "openwire: characters beyond U+FFFF", pairs_are_replaced),
     Difference("from Java", "openwire: objects", object_ends_with_reset),
 )
+_CLOSED = ("The Consumer is closed", "channel has already failed")
 OPENWIRE_LOSSES = (
-    Loss("to Java", "stream with bytes", "openwire: Stream with bytes", error="The Consumer is closed"),
+    Loss("to Java", "stream with bytes", "openwire: Stream with bytes", _CLOSED),
     Loss("from Java", "stream with bytes", "openwire: Stream with bytes"),
     Loss("from Java", "null object", "openwire: null objects"),
 )

@@ -1,6 +1,7 @@
 """The SPI's Admin by Artemis's management messages, for the links of every protocol that carries them."""
 
 import json
+import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import Any, Final
@@ -24,8 +25,8 @@ _PATIENCE: Final = 120.0
 """Seconds within which the broker must carry out an operation; emptying a long queue takes its time."""
 _AT_ONCE: Final = 500
 """How many messages Artemis removes or moves in one step."""
-_TRIES: Final = 30
-"""How often Artemis is asked for a list; it fails when a queue of the list is deleted meanwhile."""
+_LISTS_AGAIN: Final = 10.0
+"""Seconds in which Artemis is asked again for a list; it fails when a queue of the list is deleted meanwhile."""
 
 
 class ArtemisAdmin(ABC):
@@ -172,11 +173,13 @@ class ArtemisAdmin(ABC):
 
     def _listed(self, requests: list[Request], what: str) -> list[Reply]:
         """The replies to requests for lists."""
-        for _ in range(_TRIES - 1):
-            replies = self._replies(requests, what)
-            if all(reply.succeeded or operations.has_code(reply) for reply in replies):
-                return replies
-        return self._replies(requests, what)
+        replies, deadline = self._replies(requests, what), time.monotonic() + _LISTS_AGAIN
+        while failed := [at for at, reply in enumerate(replies) if not (reply.succeeded or operations.has_code(reply))]:
+            if time.monotonic() > deadline:
+                break
+            for at, reply in zip(failed, self._replies([requests[at] for at in failed], what), strict=True):
+                replies[at] = reply
+        return replies
 
     def _ask(self, requests: list[Request], what: str) -> list[Any]:
         """What the operations returned, or the first error."""
