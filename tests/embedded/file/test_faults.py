@@ -140,10 +140,46 @@ def test_a_deleted_file_ends_the_link_with_a_reason(path: Path) -> None:
     with pytest.raises(LinkLost, match="deleted or replaced"):
         link.channel(False)
     link.close()
+    path.with_name(f"{path.name}-wal").unlink()
     again = connect(path)
     send(again.channel(False), message("2"))
     assert [arrival.envelope.body for arrival in receive(again)] == ["2"]
     again.close()
+
+
+def test_the_log_of_a_missing_file_is_kept_until_the_file_is_restored(path: Path) -> None:
+    heard = Heard()
+    link = connect(path, heard)
+    send(link.channel(False), message("1"))
+    elsewhere = path.rename(path.with_name("elsewhere.db"))
+    _is_lost(link, heard, "restore the file to get its messages back")
+    why = "is missing or empty, but its log .*orders.db-wal has messages; restore the file, or delete the log as well"
+    for _ in range(2):
+        with pytest.raises(ConnectFailed, match=why):
+            connect(path)
+        path.touch()
+    elsewhere.replace(path)
+    again = connect(path)
+    assert [arrival.envelope.body for arrival in receive(again)] == ["1"]
+    again.close()
+
+
+def test_a_file_with_two_names_is_refused(path: Path) -> None:
+    """Each name would have a log of its own, and the last one that is closed would overwrite the other's messages."""
+    link = connect(path)
+    send(link.channel(False), message("1"))
+    other = path.with_name("other.db")
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(ConnectFailed, match=f"{name.name} has another name"):
+            schema.open_file(name, False, 1.0)
+    send(link.channel(False), message("2"))
+    other.unlink()
+    other.symlink_to(path)
+    linked = connect(other)
+    assert [arrival.envelope.body for arrival in receive(linked)] == ["1", "2"]
+    linked.close()
+    link.close()
 
 
 def _is_lost(link: Link, heard: Heard, why: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import stat
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -89,6 +90,7 @@ def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         if _is_forbidden(file):  # SQLite would open it read-only
             raise ConnectFailed(f"{file} cannot be written; check its owner and permissions")
+    _check_names(path)
     try:
         connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, cached_statements=256)
     except sqlite3.Error as error:
@@ -102,6 +104,29 @@ def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _check_names(path: Path) -> None:
+    """``ConnectFailed`` if SQLite would delete a log with messages, or if processes could have a log each."""
+    log = path.with_name(f"{path.name}-wal")
+    waiting = _stat(log)  # before the file, because processes that open it make the file first
+    file = _stat(path)
+    if waiting is not None and waiting.st_size and (file is None or not file.st_size):
+        raise ConnectFailed(
+            f"{path} is missing or empty, but its log {log} has messages; restore the file, or delete the log as well"
+        )
+    if file is not None and stat.S_ISREG(file.st_mode) and file.st_nlink > 1:
+        raise ConnectFailed(
+            f"{path} has another name (a hard link); processes that open it by different names would lose each other's "
+            "messages; delete one of the names, or use a symbolic link"
+        )
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None  # SQLite names what is wrong
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, verify: bool, deadline: float) -> None:
