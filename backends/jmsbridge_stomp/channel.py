@@ -143,7 +143,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
             item = items.popleft()
             assert isinstance(item, Outgoing)
             if transaction is not None:
-                transaction.send(item)
+                transaction.send(item, is_last=not items or isinstance(items[0], Command))
             else:
                 sender.write(item)
             count += 1
