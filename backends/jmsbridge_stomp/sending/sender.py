@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from enum import Enum, auto
 
-from jmsbridge.spi import BackendError, ChannelLost, SendRefused
+from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused
 from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
@@ -64,7 +64,7 @@ class Sender:
         if shared is not None:
             shared.when_emptied.append(ready)
         self._unanswered = 0
-        self._known: set[str] = set()  # to what messages were sent over the socket
+        self._known: set[Address] = set()  # where messages were sent over the socket
         self._when_connected: list[Connected] = []
         self._when_idle: list[Callable[[], None]] = []
         self._ended = False
@@ -104,12 +104,12 @@ class Sender:
             return Receipts.LAST
         return Receipts.NONE if self._rule.holds else Receipts.EACH
 
-    def is_first(self, outgoing: Outgoing) -> bool:
-        """Whether no message was sent to its destination over this socket, as far as remembered."""
-        if outgoing.what in self._known:
+    def remember(self, address: Address) -> bool:
+        """A transaction sends a message there; whether it is the first one over this socket, as far as remembered."""
+        if address in self._known:
             return False
         if len(self._known) < _MOST_KNOWN:
-            self._known.add(outgoing.what)
+            self._known.add(address)
         return True
 
     def when_connected(self, task: Connected) -> None:

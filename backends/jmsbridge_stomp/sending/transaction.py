@@ -49,7 +49,9 @@ class Transaction:
         ``is_last`` says that no other message is to be written at once.
         """
         name, receipts = self._begun(), self._receipts
-        asks = receipts is Receipts.EACH or (receipts is Receipts.LAST and (self._sender.is_first(outgoing) or is_last))
+        asks = receipts is Receipts.EACH
+        if receipts is Receipts.LAST:
+            asks = self._sender.remember(outgoing.address) or is_last
         ticket, outgoing.ticket = outgoing.ticket, CallbackTicket(self._sent) if asks else None
         outgoing.data = f"transaction:{name}\n".encode() + outgoing.data
         if not self._is_refused:
