@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused
-from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.sending.commit_rule import CommitRule
@@ -172,11 +172,12 @@ class Sender:
             return
 
         def answered(answer: Refusal | BackendError | None) -> None:
-            error = answer_of(answer, outgoing.what, self._life.broker, SendRefused)
-            if error is None:
+            if answer is None:
                 ticket.succeed()
+            elif isinstance(answer, Refusal):
+                ticket.fail(refused(answer, outgoing.what, self._life.broker, SendRefused))
             else:
-                ticket.fail(error)
+                ticket.fail(answer)
 
         self._socket.send(outgoing.data, self._counted(answered))
 
