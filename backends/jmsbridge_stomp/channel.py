@@ -64,7 +64,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
 
     def _encode(self, envelope: Envelope, ticket: Ticket | None) -> Outgoing:
         data = self._facts.encoder.encode(envelope, now_ms())
-        return Outgoing(f"a message to {envelope.address}", data, ticket)
+        return Outgoing(envelope.address, data, ticket)
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Subscribe without credit."""
@@ -143,7 +143,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
             item = items.popleft()
             assert isinstance(item, Outgoing)
             if transaction is not None:
-                transaction.send(item)
+                transaction.send(item, is_last=not items or isinstance(items[0], Command))
             else:
                 sender.write(item)
             count += 1

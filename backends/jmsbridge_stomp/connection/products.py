@@ -61,6 +61,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     commits_whole: bool = False
     """It refuses to commit a transaction of which it refused a frame, unless it was configured otherwise, which must be
     asked; and it writes a message of a transaction to the disk by itself only if that has a receipt."""
+    answers_in_order: bool = False
+    """Its receipt for a message of a transaction says that it has refused none of those before in that transaction."""
 
 
 _CLASSIC: Final = Product(
@@ -85,6 +87,7 @@ _ARTEMIS: Final = Product(
     window_unit=2048,
     late_window=1 << 26,
     names_message="message-id",
+    answers_in_order=True,
 )
 _RABBITMQ: Final = Product(
     dialect=RABBITMQ,

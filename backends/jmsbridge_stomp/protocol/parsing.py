@@ -9,6 +9,7 @@ __all__ = ["Limits", "Malformed", "Parser"]
 
 _COMMAND: Final = re.compile(rb"[A-Z]{1,20}")
 _COMMANDS: Final = (b"MESSAGE\n", b"RECEIPT\n", b"ERROR\n")
+_RECEIPT: Final = re.compile(rb"[\n\r]*RECEIPT\nreceipt-id:(\d{1,20})\n\n\0")
 _FOLLOWING: Final = re.compile(rb"\n+(.{,8})", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
 _HEAD: Final = 1 << 26  # bytes of a command with its headers: properties of other protocols may be long
@@ -62,8 +63,13 @@ class Parser:
         return frames
 
     def _next(self) -> Frame | None:
-        if self._head is None and not self._read_head():
-            return None
+        if self._head is None:
+            receipt = _RECEIPT.match(self._data, self._start)
+            if receipt is not None:  # as most are, and faster
+                self._start = self._seen = receipt.end()
+                return Frame("RECEIPT", {"receipt-id": receipt[1].decode()})
+            if not self._read_head():
+                return None
         assert self._head is not None
         command, headers, begins, length = self._head
         buffer = self._data

@@ -43,7 +43,7 @@ class Copier:
             return False
 
         timed = TimedTicket(self._life, ticket, str(envelope.address), is_in_doubt)
-        outgoing = Outgoing(f"a copy to {envelope.address}", data, timed)
+        outgoing = Outgoing(envelope.address, data, timed)
         self._waiting.append(outgoing)
         self._work()
 

@@ -7,17 +7,29 @@ while still reads acknowledgements.
 
 import time
 from collections.abc import Callable
+from enum import Enum, auto
 
-from jmsbridge.spi import BackendError, ChannelLost, SendRefused
-from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone
+from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.sending.commit_rule import CommitRule
 from jmsbridge_stomp.sending.outgoing import Outgoing
 
-__all__ = ["Connected", "Sender"]
+__all__ = ["Connected", "Receipts", "Sender"]
 
 _MOST = 10_000  # unanswered messages
+_MOST_KNOWN = 1_000  # destinations
+
+
+class Receipts(Enum):
+    """Which messages of a transaction ask for a receipt."""
+
+    EACH = auto()
+    LAST = auto()
+    """Those that no other one follows at once, and the first one to each destination, which it may create."""
+    NONE = auto()
+
 
 Connected = Callable[[StompSocket | None, BackendError | None], None]
 """Gets the socket, or the error."""
@@ -52,6 +64,7 @@ class Sender:
         if shared is not None:
             shared.when_emptied.append(ready)
         self._unanswered = 0
+        self._known: set[Address] = set()  # where messages were sent over the socket
         self._when_connected: list[Connected] = []
         self._when_idle: list[Callable[[], None]] = []
         self._ended = False
@@ -80,12 +93,24 @@ class Sender:
         return socket is not None and socket.is_open and not socket.is_refused and not self._is_asking
 
     @property
-    def needs_no_receipts(self) -> bool:
-        """Whether the broker refuses to commit a transaction of which it refused a frame.
+    def receipts(self) -> Receipts:
+        """Which messages of the next transaction must ask for one.
 
-        Not over a shared socket: a message without receipt stops the broker from reading it while a queue is full.
+        Over a shared socket each: a message without receipt stops the broker from reading it while a queue is full.
         """
-        return self._rule is not None and self._rule.holds is True and self._socket is not self._shared
+        if self._rule is None or self._socket is self._shared:
+            return Receipts.EACH
+        if self._facts.product.answers_in_order:
+            return Receipts.LAST
+        return Receipts.NONE if self._rule.holds else Receipts.EACH
+
+    def remember(self, address: Address) -> bool:
+        """A transaction sends a message there; whether it is the first one over this socket, as far as remembered."""
+        if address in self._known:
+            return False
+        if len(self._known) < _MOST_KNOWN:
+            self._known.add(address)
+        return True
 
     def when_connected(self, task: Connected) -> None:
         """Call this with the socket once it is connected, or with the error. Connects at first."""
@@ -104,6 +129,7 @@ class Sender:
             task(self._socket, error)
 
     def _connect(self) -> None:
+        self._known.clear()
         socket = self._socket = self._facts.new_socket(self._socket_ended)
         socket.when_emptied.append(self._ready)
 
@@ -146,11 +172,12 @@ class Sender:
             return
 
         def answered(answer: Refusal | BackendError | None) -> None:
-            error = answer_of(answer, outgoing.what, self._life.broker, SendRefused)
-            if error is None:
+            if answer is None:
                 ticket.succeed()
+            elif isinstance(answer, Refusal):
+                ticket.fail(refused(answer, outgoing.what, self._life.broker, SendRefused))
             else:
-                ticket.fail(error)
+                ticket.fail(answer)
 
         self._socket.send(outgoing.data, self._counted(answered))
 

@@ -1,7 +1,8 @@
 """The transaction of a channel: its sends, on ActiveMQ Classic with its acknowledgements. For the I/O thread.
 
-On Artemis acknowledgements take effect at once in any case. Each frame asks for a receipt, and COMMIT is written when
-all have come, because a transaction with a refused message would otherwise commit without it.
+COMMIT is written when no frame before it can be refused any more, because a transaction with a refused message would
+otherwise commit without it. In general each frame asks for a receipt. On Artemis, where acknowledgements take effect at
+once in any case, it is enough if the last message has one.
 
 Where the broker refuses the commit then, frames ask for none (see ``CommitRule``). But a frame that it cannot read as
 what it should be, such as an acknowledgement of what it does not know, does not stop a commit. So the next transaction
@@ -17,7 +18,7 @@ from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.sending.outgoing import Outgoing
-from jmsbridge_stomp.sending.sender import Sender
+from jmsbridge_stomp.sending.sender import Receipts, Sender
 
 __all__ = ["Transaction"]
 
@@ -39,13 +40,19 @@ class Transaction:
         sender.stray = self._strayed
         self._id: str | None = None
         self._next: tuple[StompSocket | None, str] | None = None  # begun at the end of the one before, over this socket
-        self._asks = True  # whether each frame asks for a receipt
+        self._receipts = Receipts.EACH
         self._error: BackendError | None = None
 
-    def send(self, outgoing: Outgoing) -> None:
-        """Write a message; its ticket is answered now, since the commit will confirm it."""
-        name = self._begun()
-        ticket, outgoing.ticket = outgoing.ticket, CallbackTicket(self._sent) if self._asks else None
+    def send(self, outgoing: Outgoing, *, is_last: bool) -> None:
+        """Write a message; its ticket is answered now, since the commit will confirm it.
+
+        ``is_last`` says that no other message is to be written at once.
+        """
+        name, receipts = self._begun(), self._receipts
+        asks = receipts is Receipts.EACH
+        if receipts is Receipts.LAST:
+            asks = self._sender.remember(outgoing.address) or is_last
+        ticket, outgoing.ticket = outgoing.ticket, CallbackTicket(self._sent) if asks else None
         outgoing.data = f"transaction:{name}\n".encode() + outgoing.data
         if not self._is_refused:
             self._sender.write(outgoing)
@@ -58,14 +65,14 @@ class Transaction:
         self._when_over.append(over)
         if not self._is_refused:
             for ack in acks:
-                self._sender.acknowledge(ack + line, self._answered if self._asks else None)
+                self._sender.acknowledge(ack + line, None if self._receipts is Receipts.NONE else self._answered)
 
     def _begun(self) -> str:
         """Its name; it begins with its first frame."""
         if self._id is not None:
             return self._id
         begun, self._next = self._next, None
-        self._asks = not self._sender.needs_no_receipts
+        self._receipts = self._sender.receipts
         self._sender.refusal = None
         if begun is not None and begun[0] is self._sender.current:
             self._id = begun[1]
@@ -99,10 +106,10 @@ class Transaction:
             ticket.succeed()
             return
         self.is_ending = True
-        if self._asks or self._is_refused or not self._sender.is_connected:
-            self._sender.when_idle(lambda: self._commit(ticket))
-        else:
+        if self._receipts is Receipts.NONE and not self._is_refused and self._sender.is_connected:
             self._begin_next(lambda: self._commit(ticket))
+        else:
+            self._sender.when_idle(lambda: self._commit(ticket))
 
     def _begin_next(self, then: Callable[[], None]) -> None:
         name, socket = f"jb{next(_numbers)}", self._sender.current
@@ -124,7 +131,7 @@ class Transaction:
             return
 
         def answered(error: Refusal | BackendError | None) -> None:
-            reported, asked = self._error, self._asks
+            reported, asked = self._error, self._receipts is not Receipts.NONE
             self._over(committed=error is None)
             if isinstance(error, Refusal):
                 self._refused(ticket, error, asked=asked)
@@ -172,7 +179,7 @@ class Transaction:
         name = self._id
 
         def aborted(error: object = None) -> None:
-            if self._error is not None and self._sender.refusal is None and not self._asks:
+            if self._error is not None and self._sender.refusal is None and self._receipts is Receipts.NONE:
                 self._sender.renew()  # more errors of its frames may come
             self._over(committed=False)
             then()

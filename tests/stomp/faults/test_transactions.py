@@ -298,3 +298,58 @@ def test_a_channel_for_groups_has_its_own_socket(start: Start, connect: Connect)
     assert words(peer.lines[0]) == ["BEGIN 0!", "SEND 0!", "COMMIT 0!"]
     with pytest.raises(NotSupported):
         subscribe(grouped, QUEUE, 1)
+
+
+class Artemis:
+    """Answers as Artemis, which ends a socket with an error; ``open`` is for all but the first, which wait for it."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+
+    def __call__(self, line: Line, frame: Frame) -> None:
+        """Hear a frame."""
+        if frame.command == "CONNECT" and line is not line.peer.lines[0]:
+            self.open.wait(10)
+        if frame.command == "SEND" and b"bad" in frame.body:
+            reports(line)
+            line.cut()
+        else:
+            answer(line, frame)
+
+
+def test_on_artemis_the_last_message_and_the_first_to_a_destination_ask_for_receipts(
+    start: Start, connect: Connect
+) -> None:
+    artemis = Artemis()
+    peer = start(artemis)
+    channel = connect(peer).channel(True)
+    for address in (QUEUE, Address("other"), QUEUE):
+        for text in ("a", "b", "c"):
+            channel.send(envelope(address, text), Answer())
+    ticket = Answer()
+    channel.commit(ticket)
+    artemis.open.set()
+    assert ticket.outcome(10) is None
+    to_one, to_other, again = ["SEND 0!", "SEND 0", "SEND 0"], ["SEND 0!", "SEND 0", "SEND 0"], ["SEND 0", "SEND 0"]
+    assert words(peer.lines[1]) == ["BEGIN 0!", *to_one, *to_other, *again, "SEND 0!", "COMMIT 0!"]
+
+
+def test_artemis_refuses_a_message_without_receipt(start: Start, connect: Connect) -> None:
+    """It answers none behind it, so the transaction is not committed; the next one has another socket."""
+    artemis, log = Artemis(), LinkLog()
+    peer = start(artemis)
+    link = connect(peer, log)
+    channel = link.channel(True)
+    sends(channel, "a", "bad", "c", "d")
+    ticket = Answer()
+    channel.commit(ticket)
+    artemis.open.set()
+    error = ticket.outcome(10)
+    assert type(error) is TransactionRolledBack
+    assert not error.in_doubt
+    assert "no right to write" in str(error)
+    assert words(peer.lines[1])[-1] == "SEND 0!"
+    again = link.channel(True)
+    sends(again, "e")
+    assert commit(again) is None
+    assert log.losses == []
