@@ -76,9 +76,15 @@ class _Module:
         title = f'"""From {_one_line(self._file)}, by `jmsbridge migrate`: a start, to be filled in by hand."""'
         parts = ["\n".join([title, "", *self._written_imports()]), *self._classes.values()]
         if listens:
-            made = "app = App()  # the target is in $JMSBRIDGE_URL"
+            made = self._app()
             parts = [*parts, made] if self._classes else [f"{parts[0]}\n\n{made}"]
         return "\n\n\n".join([*parts, *functions]) + "\n"
+
+    def _app(self) -> str:
+        ids = sorted({job.client_id for job in self._jobs if job.client_id})
+        given, *others = [f"client_id={each!r}" for each in ids] or [""]
+        also = "".join(f"; another app needs {each}" for each in others)
+        return f"app = App({given})  # the target is in $JMSBRIDGE_URL{also}"
 
     def _written_imports(self) -> Iterator[str]:
         order = sorted(self._imports, key=lambda name: (name.startswith("jmsbridge"), name))

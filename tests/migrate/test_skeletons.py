@@ -118,6 +118,79 @@ def test_the_configuration_nearest_to_a_source_counts_first(tmp_path: Path) -> N
     }
 
 
+FACTORIES = """
+class Config {
+    @Bean
+    DefaultJmsListenerContainerFactory topics(ConnectionFactory cf) {
+        DefaultJmsListenerContainerFactory made = new DefaultJmsListenerContainerFactory();
+        made.setPubSubDomain(true);
+        made.setConcurrency("2-" + MOST);
+        return made;
+    }
+    static final String MOST = "6";
+
+    @Bean("durable")
+    public JmsListenerContainerFactory<?> durableTopics(ConnectionFactory cf) {
+        var made = new DefaultJmsListenerContainerFactory();
+        made.setSubscriptionDurable(true);
+        made.setSubscriptionShared(false);
+        made.setClientId("shop");
+        return made;
+    }
+
+    @Bean(name = "shared") DefaultJmsListenerContainerFactory other() {
+        var made = new DefaultJmsListenerContainerFactory(); made.setSubscriptionShared(true); return made;
+    }
+
+    @Bean DefaultJmsListenerContainerFactory jmsListenerContainerFactory() {
+        var made = new DefaultJmsListenerContainerFactory(); made.setSessionTransacted(true); return made;
+    }
+}
+class Listeners {
+    @JmsListener(destination = "a", containerFactory = "topics") void a(String t) {}
+    @JmsListener(destination = "b", containerFactory = "durable", subscription = "x") void b(String t) {}
+    @JmsListener(destination = "c", containerFactory = "durable") void c(String t) {}
+    @JmsListener(destination = "d", containerFactory = "shared", subscription = "y") void d(String t) {}
+    @JmsListener(destination = "e") void e(String t) {}
+    @JmsListener(destination = "f", containerFactory = "elsewhere") void f(String t) {}
+}
+"""
+
+
+def test_listeners_are_what_the_factories_of_their_containers_say(tmp_path: Path) -> None:
+    """A listener of a factory for topics was one of a queue, and an unshared durable subscription a shared one."""
+    (tmp_path / "A.java").write_text(
+        f"package shop;\nimport org.springframework.jms.annotation.JmsListener;{FACTORIES}"
+    )
+    project = read_project(tmp_path)
+    assert [(each.destination, each.settings) for each in project.jobs] == [
+        ("topic:a", {"concurrency": (2, 6)}),
+        ("topic:b", {"subscription": "x", "shared": False}),
+        ("topic:c", {"subscription": "shop.Listeners.c", "shared": False}),
+        ("topic:d", {"subscription": "y", "durable": False}),
+        ("e", {"transacted": True}),
+        ("f", {}),
+    ]
+    features = [each.features for each in project.findings if each.kind == "annotation"]
+    assert features[1:4] == [("durable", "exclusive_durable"), ("durable", "exclusive_durable"), ("shared",)]
+    (text,) = skeletons(project).values()
+    assert "app = App(client_id='shop')  # the target is in $JMSBRIDGE_URL\n" in text
+    assert "# containerFactory = ?elsewhere?: the sources do not say what that is\n@app.listener('f')\n" in text
+
+
+def test_factories_of_one_name_that_differ_say_nothing(tmp_path: Path) -> None:
+    for name, value in (("A", "true"), ("B", "false")):
+        (tmp_path / f"{name}.java").write_text(
+            f"import org.springframework.jms.annotation.JmsListener;\nclass {name} {{\n"
+            "@Bean DefaultJmsListenerContainerFactory made() { "
+            f"var f = new DefaultJmsListenerContainerFactory(); f.setPubSubDomain({value}); return f; }}\n"
+            f'@JmsListener(destination = "q", containerFactory = "made") void on{name}(String t) {{}} }}'
+        )
+    jobs = read_project(tmp_path).jobs
+    assert [each.destination for each in jobs] == ["q", "q"]
+    assert [each.remarks for each in jobs] == [['containerFactory = "made"']] * 2
+
+
 def test_constants_that_are_made_of_themselves_have_no_text(tmp_path: Path) -> None:
     (tmp_path / "A.java").write_text(
         "import org.springframework.jms.annotation.JmsListener;\n"
@@ -129,6 +202,7 @@ def test_constants_that_are_made_of_themselves_have_no_text(tmp_path: Path) -> N
 def test_a_message_driven_bean_becomes_a_listener() -> None:
     text = _modules("beans")["mailer.py"]
     assert "subscription='mailer', shared=False, transacted=True)" in text
+    assert "# java:/jms/mail, a name of JNDI: the sources do not say what that is\n@app.listener(" in text
     assert "def on_message(message: Message) -> None:  # Mailer.java:" in text
 
 
