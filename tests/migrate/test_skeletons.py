@@ -3,13 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import jmsbridge
 from jmsbridge import Queue
-from jmsbridge.app import App
+from jmsbridge.app import App, JsonConverter
 from jmsbridge.cli import app
 from jmsbridge.migrate import read_project
 from jmsbridge.migrate.skeletons import skeletons
@@ -29,7 +30,7 @@ from jmsbridge.app import App, Property
 @dataclass
 class Order:  # Listeners.java:13
     number: int
-    article: str
+    article: str | None = None
 
 
 app = App()  # the target is in $JMSBRIDGE_URL
@@ -197,6 +198,24 @@ def test_constants_that_are_made_of_themselves_have_no_text(tmp_path: Path) -> N
         'class A { static final String A = B + "x", B = A; @JmsListener(destination = A) void on(String t) {} }'
     )
     assert [each.destination for each in read_project(tmp_path).jobs] == [None]
+
+
+def test_a_data_class_reads_what_java_reads(tmp_path: Path) -> None:
+    """Java writes null for an object that is not there, or leaves it out; the message went to the dead letters."""
+    (tmp_path / "A.java").write_text(
+        "import org.springframework.jms.annotation.JmsListener;\n"
+        "class Order { String customer; long id; Integer size; java.util.List<String> lines; }\n"
+        'class A { @JmsListener(destination = "orders") void on(Order order) {} }'
+    )
+    (text,) = skeletons(read_project(tmp_path)).values()
+    found: dict[str, Any] = {"__name__": "orders"}
+    exec(compile(text, "orders.py", "exec"), found)
+    kind = found["Order"]
+    with jmsbridge.connect("embedded:") as connection:
+        session = connection.create_session()
+        for body in ('{"id": 1, "customer": null, "size": null, "lines": null}', '{"id": 1}'):
+            read = JsonConverter().from_message(session.create_text_message(body), kind)
+            assert read == kind(id=1, customer=None, size=None, lines=None)
 
 
 def test_a_message_driven_bean_becomes_a_listener() -> None:
