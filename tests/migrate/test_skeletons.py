@@ -179,6 +179,34 @@ def test_listeners_are_what_the_factories_of_their_containers_say(tmp_path: Path
     assert "# containerFactory = ?elsewhere?: the sources do not say what that is\n@app.listener('f')\n" in text
 
 
+TEMPLATES = """
+class Config {
+    @Bean JmsTemplate toTopics(ConnectionFactory cf) {
+        JmsTemplate t = new JmsTemplate(cf); t.setPubSubDomain(true); return t;
+    }
+    @Bean JmsTemplate toQueues(ConnectionFactory cf) { return new JmsTemplate(cf); }
+}
+class News {
+    private final JmsTemplate toTopics;
+    @Autowired private JmsTemplate toQueues;
+    @Autowired @Qualifier("toTopics") private JmsTemplate other;
+    void one(String s) { this.toTopics.convertAndSend("a", s); toQueues.convertAndSend("b", s); }
+    void two(String s) { other.convertAndSend("c", s); }
+    void three(JmsTemplate t, String s) { t.convertAndSend("d", s); }
+    void four(ConnectionFactory cf, String s) {
+        var mine = new JmsTemplate(cf); mine.setPubSubDomain(true); mine.convertAndSend("e", s);
+    }
+}
+"""
+
+
+def test_sends_go_to_topics_if_their_template_does(tmp_path: Path) -> None:
+    """They were shown as sends to queues, where no subscriber gets them."""
+    (tmp_path / "A.java").write_text(f"import org.springframework.jms.core.JmsTemplate;{TEMPLATES}")
+    sent = [where for job in read_project(tmp_path).jobs for _, where, _ in job.sends]
+    assert sent == ["topic:a", "b", "topic:c", "d", "topic:e"]
+
+
 def test_factories_of_one_name_that_differ_say_nothing(tmp_path: Path) -> None:
     for name, value in (("A", "true"), ("B", "false")):
         (tmp_path / f"{name}.java").write_text(
