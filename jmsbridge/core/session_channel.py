@@ -17,7 +17,7 @@ from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.sending.outgoing import Outgoing
 from jmsbridge.core.transaction import SessionTransactions, transactions_on
 from jmsbridge.core.translate import translate
-from jmsbridge.errors import JMSException
+from jmsbridge.errors import IllegalStateException, JMSException
 from jmsbridge.spi import BackendError, Channel, ChannelLost, Interest, Link, LinkLost, Native, NotSupported
 
 if TYPE_CHECKING:
@@ -281,6 +281,7 @@ class SessionChannel:
             if self._recovered is not None:  # the link is being replaced
                 channels.append(self._recovered[0])
                 self._recovered = None
+        self._outgoing.channel.shut(IllegalStateException("the session is closed"))  # for another thread's calls
         for channel in channels:
             with contextlib.suppress(LinkLost):
                 channel.close()

@@ -105,6 +105,8 @@ CLASSES: dict[str, str] = {
     void setDestinationName(String) | app.listener("name")
     void setMessageListener(Object) | app.listener(…)(function)
     void setMessageSelector(String) | app.listener(…, selector=…)
+    void setSubscriptionName(String) | app.listener(…, subscription=…)
+    void setDurableSubscriptionName(String) | app.listener(…, subscription=…)
     void setConcurrentConsumers(int) | app.listener(…, concurrency=…)
     void setMaxConcurrentConsumers(int) | app.listener(…, concurrency=(…, …))
     void start() | app.start()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from tree_sitter import Node
 
 from jmsbridge.config.masking import MASK, is_secret
+from jmsbridge.migrate.factories import DEFAULT, Factory
 from jmsbridge.migrate.features import of_selector, of_subscription
 from jmsbridge.migrate.findings import Finding, Job, Kind
 from jmsbridge.migrate.index import Index, JavaClass, Unit
@@ -18,6 +19,7 @@ _SPRING = ("org.springframework.jms.", "org.springframework.messaging.")
 _JAKARTA = ("javax.", "jakarta.")
 _INJECTIONS = ("Inject", "Resource", "JMSConnectionFactory", "Autowired")
 _ASSIGNED = re.compile(r"([\w.-]+\s*=\s*)([^\",;&}\s][^\",;&}]*)")
+_FACTORY = "containerFactory"
 _LISTENERS = ("class_declaration", "record_declaration", "enum_declaration")
 _DEFINITIONS = ("JMSDestinationDefinition", "JMSConnectionFactoryDefinition")
 
@@ -25,9 +27,10 @@ _DEFINITIONS = ("JMSDestinationDefinition", "JMSConnectionFactoryDefinition")
 class Beans:
     """The annotations of one file; ``findings`` and ``jobs`` have what was found."""
 
-    def __init__(self, index: Index, unit: Unit, texts: Texts) -> None:
+    def __init__(self, index: Index, unit: Unit, texts: Texts, factories: Mapping[str, Factory]) -> None:
         self._index = index
         self._unit = unit
+        self._factories = factories
         self._texts = texts
         self._text = texts.of
         self._in_full = {
@@ -72,7 +75,9 @@ class Beans:
 
     def _job(self, node: Node, values: Mapping[str, Node], send_to: str | None) -> Job:
         settings: dict[str, object] = {}
-        concurrency = _concurrency(self._text(values.get("concurrency")))
+        made_by = self._text(values[_FACTORY]) if _FACTORY in values else DEFAULT
+        factory = self._factories.get(made_by or "", Factory(made_by == DEFAULT and self._texts.sends_to_topics))
+        concurrency = _concurrency(self._text(values.get("concurrency")) or factory.concurrency)
         if concurrency is not None:
             settings["concurrency"] = concurrency
         for name in ("selector", "subscription"):
@@ -81,21 +86,31 @@ class Beans:
                 settings[name] = value
         if send_to is not None:
             settings["send_to"] = send_to
-        destination = self._text(values.get("destination"))
-        is_topic = "subscription" in settings or ("containerFactory" not in values and self._texts.sends_to_topics)
-        if destination is not None and is_topic:
-            destination = f"topic:{destination}"
-        made = self._made(node, destination, settings)
+        made = self._made(node, self._text(values.get("destination")), settings)
+        understood = {*settings, *((_FACTORY,) if made_by in self._factories else ())}
         made.remarks = [
             _written({name: values[name]})
-            for name in ("selector", "subscription", "concurrency")
-            if name in values and name not in settings and self._text(values[name]) != ""
+            for name in ("selector", "subscription", "concurrency", _FACTORY)
+            if name in values and name not in understood and self._text(values[name]) != ""
         ]
+        self._made_by(factory, made)
+        if made.destination is not None and (factory.is_topic or "subscription" in settings):
+            made.destination = f"topic:{made.destination}"
         made.returns = text(node.child_by_field_name("type")) or "void"
         made.takes = [
             self._parameter(each) for each in children(node.child_by_field_name("parameters"), "formal_parameter")
         ]
         return made
+
+    def _made_by(self, factory: Factory, job: Job) -> None:
+        """Add what the factory says of subscriptions, transactions and the client id."""
+        if factory.durable or factory.shared:
+            job.settings.setdefault("subscription", f"{self._unit.package}.{job.owner}.{job.method}".lstrip("."))
+            kind = {"durable": factory.durable, "shared": factory.shared}
+            job.settings.update({name: False for name, value in kind.items() if not value})
+        if factory.transacted:
+            job.settings["transacted"] = True
+        job.client_id = factory.client_id
 
     def _parameter(self, node: Node) -> tuple[str, str, str | None]:
         marks = dict(annotations(node))
@@ -172,6 +187,9 @@ class Beans:
             settings["transacted"] = True  # the container's default
         job = self._made(method, destination, settings)
         job.method = "onMessage"
+        job.client_id = config.get("clientId")
+        if destination is not None and destination.removeprefix("topic:").startswith("java:"):
+            job.remarks = [f"{destination.removeprefix('topic:')}, a name of JNDI"]
         job.takes = [("message", "Message", None)]
         return job
 
@@ -278,8 +296,9 @@ def _on_message(node: Node) -> Node | None:
 def _listener_features(job: Job) -> tuple[str, ...]:
     kind = "Topic" if (job.destination or "").startswith("topic:") else "Queue" if job.destination else ""
     selector = of_selector(kind) if "selector" in job.settings else ()
-    durable = "subscription" in job.settings
-    return (*selector, *of_subscription(durable, job.settings.get("shared", durable) is True))
+    named = "subscription" in job.settings
+    durable = job.settings.get("durable", named) is True
+    return (*selector, *of_subscription(durable, job.settings.get("shared", named) is True))
 
 
 def _decorator(job: Job) -> str:

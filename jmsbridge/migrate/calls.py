@@ -43,10 +43,11 @@ _CREATES = {"createQueue": "", "createTopic": "topic:"}
 class Calls:
     """The calls of one file; ``findings`` and ``jobs`` have what was found."""
 
-    def __init__(self, index: Index, unit: Unit, texts: Texts) -> None:
+    def __init__(self, index: Index, unit: Unit, texts: Texts, topic_senders: frozenset[str]) -> None:
         self._index = index
         self._unit = unit
         self._texts = texts
+        self._topic_senders = topic_senders
         self._scopes: list[dict[str, str]] = []
         self._meanings: list[dict[str, Meaning | None]] = []  # None for what has no value yet
         self._class_scopes: list[int] = []  # where those of classes are
@@ -352,11 +353,15 @@ class Calls:
         if method.name in _SENDS and self._sender is not None:
             asks = method.name in ("sendAndReceive", "convertSendAndReceive")
             target = self._target(node, method, arguments)
-            if target is not None and method.takes is None and self._texts.sends_to_topics:
+            if target is not None and method.takes is None and self._sends_to_topics(node):
                 target = f"topic:{target.removeprefix('topic:')}"
             self._sender.sends.append((line(name), target, "request" if asks else "send"))
         if method.name == "setMessageListener":
             self._listener(node.child_by_field_name("object"), line(name), arguments[0])
+
+    def _sends_to_topics(self, node: Node) -> bool:
+        receiver = text(node.child_by_field_name("object")).rpartition(".")[2]
+        return receiver in self._topic_senders or self._texts.sends_to_topics
 
     def _listener(self, consumer: Node | None, number: int, listener: Node) -> None:
         """A listener that is written where it is set, or is an object of a class of the project."""

@@ -36,7 +36,7 @@ class Job:
 
     ``destination`` is as the command line writes it, None where the sources do not say it. ``settings`` are arguments
     of ``App.listener``; ``takes`` has the parameters of the Java method, each with its type and, for a header, the name
-    of the property; ``remarks`` are settings that the sources do not say.
+    of the property; ``remarks`` are settings that the sources do not say, ``client_id`` is that of its connection.
     ``sends`` has the line of each send, where it goes, and whether it waits for a reply.
     """
 
@@ -50,4 +50,5 @@ class Job:
     takes: list[tuple[str, str, str | None]] = field(default_factory=list)
     returns: str = "void"
     remarks: list[str] = field(default_factory=list)
+    client_id: str | None = None
     sends: list[tuple[int, str | None, Literal["send", "request"]]] = field(default_factory=list)

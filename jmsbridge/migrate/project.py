@@ -9,6 +9,7 @@ from jmsbridge.errors import ConfigurationError
 from jmsbridge.migrate.beans import Beans
 from jmsbridge.migrate.calls import Calls
 from jmsbridge.migrate.consumers import Consumed
+from jmsbridge.migrate.factories import factories, topic_senders
 from jmsbridge.migrate.findings import Finding, Job, Problem
 from jmsbridge.migrate.index import Index, Unit
 from jmsbridge.migrate.libraries import BUILDS, named_in
@@ -63,8 +64,13 @@ def read_project(path: Path) -> Project:
         project.problems.append(Problem(file, number, "a declaration in this class is nested too deeply"))
     configuration = Configuration(project.root, project.configuration)
     listeners: list[tuple[str, Consumed]] = []
+    texts = {unit.path: Texts(project.index, unit, configuration.near(unit.path)) for unit in units}
+    made_by = factories(units, lambda unit: texts[unit.path])
+    to_topics = topic_senders(units, lambda unit: texts[unit.path])
     for unit in units:
-        listeners += _look(unit, project, Texts(project.index, unit, configuration.near(unit.path)))
+        calls = Calls(project.index, unit, texts[unit.path], to_topics[unit.path])
+        _look(unit, project, calls, Beans(project.index, unit, texts[unit.path], made_by))
+        listeners += calls.listeners
     for job in project.jobs:
         if job.kind == "listener" and job.destination is None:
             set_on = [consumed for name, consumed in listeners if name == job.owner]
@@ -129,14 +135,12 @@ def _unit(path: Path, project: Project) -> Unit | None:
     return Unit(shown, root, package, Names(root))
 
 
-def _look(unit: Unit, project: Project, texts: Texts) -> list[tuple[str, Consumed]]:
-    """Add what a file has; returns the listeners that it sets, by class."""
-    calls = Calls(project.index, unit, texts)
-    for part in (calls, Beans(project.index, unit, texts)):
+def _look(unit: Unit, project: Project, *parts: Calls | Beans) -> None:
+    """Add what a file has."""
+    for part in parts:
         try:
             part.walk()
         except RecursionError:
             project.problems.append(Problem(unit.path, 1, "is nested too deeply; what is missing was not reached"))
         project.findings += part.findings
         project.jobs += part.jobs
-    return calls.listeners

@@ -27,6 +27,7 @@ _TYPES = {
     **dict.fromkeys(("double", "float", "Double", "Float"), "float"),
     **dict.fromkeys(_NUMBERS, "int"),
 }
+_PRIMITIVES = ("boolean", "double", "float", "int", "long", "short", "byte")
 _WHOLE = frozenset({"Session", *INTERFACES})
 _IN_PROPERTIES = ("str", "int", "float", "bool")
 _UNKNOWN = "DESTINATION"
@@ -76,9 +77,15 @@ class _Module:
         title = f'"""From {_one_line(self._file)}, by `jmsbridge migrate`: a start, to be filled in by hand."""'
         parts = ["\n".join([title, "", *self._written_imports()]), *self._classes.values()]
         if listens:
-            made = "app = App()  # the target is in $JMSBRIDGE_URL"
+            made = self._app()
             parts = [*parts, made] if self._classes else [f"{parts[0]}\n\n{made}"]
         return "\n\n\n".join([*parts, *functions]) + "\n"
+
+    def _app(self) -> str:
+        ids = sorted({job.client_id for job in self._jobs if job.client_id})
+        given, *others = [f"client_id={each!r}" for each in ids] or [""]
+        also = "".join(f"; another app needs {each}" for each in others)
+        return f"app = App({given})  # the target is in $JMSBRIDGE_URL{also}"
 
     def _written_imports(self) -> Iterator[str]:
         order = sorted(self._imports, key=lambda name: (name.startswith("jmsbridge"), name))
@@ -161,10 +168,18 @@ class _Module:
             return ""
         self._names.add(name)
         self._need("dataclasses", "dataclass")
-        lines = [f"    {each}: {_TYPES.get(kind) or self._need('typing', 'Any')}" for each, kind in fields]
+        lines = [f"    {each}: {self._field(kind)}" for each, kind in fields]
+        values = [" = " in each for each in lines]
+        mark = "@dataclass" if values == sorted(values) else "@dataclass(kw_only=True)"
         where = f"{_one_line(found.unit.path)}:{line_of_name(found.node)}"
-        self._classes[name] = "\n".join(["@dataclass", f"class {name}:  # {where}", *lines])
+        self._classes[name] = "\n".join([mark, f"class {name}:  # {where}", *lines])
         return name
+
+    def _field(self, java: str) -> str:
+        """The type of a field, and its value if JSON has none: Java then reads null, and may leave null out."""
+        if java in _PRIMITIVES:
+            return _TYPES[java]
+        return f"{_TYPES[java]} | None = None" if java in _TYPES else f"{self._need('typing', 'Any')} = None"
 
     # ---- senders
 

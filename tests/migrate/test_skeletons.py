@@ -3,13 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import jmsbridge
 from jmsbridge import Queue
-from jmsbridge.app import App
+from jmsbridge.app import App, JsonConverter
 from jmsbridge.cli import app
 from jmsbridge.migrate import read_project
 from jmsbridge.migrate.skeletons import skeletons
@@ -29,7 +30,7 @@ from jmsbridge.app import App, Property
 @dataclass
 class Order:  # Listeners.java:13
     number: int
-    article: str
+    article: str | None = None
 
 
 app = App()  # the target is in $JMSBRIDGE_URL
@@ -118,6 +119,107 @@ def test_the_configuration_nearest_to_a_source_counts_first(tmp_path: Path) -> N
     }
 
 
+FACTORIES = """
+class Config {
+    @Bean
+    DefaultJmsListenerContainerFactory topics(ConnectionFactory cf) {
+        DefaultJmsListenerContainerFactory made = new DefaultJmsListenerContainerFactory();
+        made.setPubSubDomain(true);
+        made.setConcurrency("2-" + MOST);
+        return made;
+    }
+    static final String MOST = "6";
+
+    @Bean("durable")
+    public JmsListenerContainerFactory<?> durableTopics(ConnectionFactory cf) {
+        var made = new DefaultJmsListenerContainerFactory();
+        made.setSubscriptionDurable(true);
+        made.setSubscriptionShared(false);
+        made.setClientId("shop");
+        return made;
+    }
+
+    @Bean(name = "shared") DefaultJmsListenerContainerFactory other() {
+        var made = new DefaultJmsListenerContainerFactory(); made.setSubscriptionShared(true); return made;
+    }
+
+    @Bean DefaultJmsListenerContainerFactory jmsListenerContainerFactory() {
+        var made = new DefaultJmsListenerContainerFactory(); made.setSessionTransacted(true); return made;
+    }
+}
+class Listeners {
+    @JmsListener(destination = "a", containerFactory = "topics") void a(String t) {}
+    @JmsListener(destination = "b", containerFactory = "durable", subscription = "x") void b(String t) {}
+    @JmsListener(destination = "c", containerFactory = "durable") void c(String t) {}
+    @JmsListener(destination = "d", containerFactory = "shared", subscription = "y") void d(String t) {}
+    @JmsListener(destination = "e") void e(String t) {}
+    @JmsListener(destination = "f", containerFactory = "elsewhere") void f(String t) {}
+}
+"""
+
+
+def test_listeners_are_what_the_factories_of_their_containers_say(tmp_path: Path) -> None:
+    """A listener of a factory for topics was one of a queue, and an unshared durable subscription a shared one."""
+    (tmp_path / "A.java").write_text(
+        f"package shop;\nimport org.springframework.jms.annotation.JmsListener;{FACTORIES}"
+    )
+    project = read_project(tmp_path)
+    assert [(each.destination, each.settings) for each in project.jobs] == [
+        ("topic:a", {"concurrency": (2, 6)}),
+        ("topic:b", {"subscription": "x", "shared": False}),
+        ("topic:c", {"subscription": "shop.Listeners.c", "shared": False}),
+        ("topic:d", {"subscription": "y", "durable": False}),
+        ("e", {"transacted": True}),
+        ("f", {}),
+    ]
+    features = [each.features for each in project.findings if each.kind == "annotation"]
+    assert features[1:4] == [("durable", "exclusive_durable"), ("durable", "exclusive_durable"), ("shared",)]
+    (text,) = skeletons(project).values()
+    assert "app = App(client_id='shop')  # the target is in $JMSBRIDGE_URL\n" in text
+    assert "# containerFactory = ?elsewhere?: the sources do not say what that is\n@app.listener('f')\n" in text
+
+
+TEMPLATES = """
+class Config {
+    @Bean JmsTemplate toTopics(ConnectionFactory cf) {
+        JmsTemplate t = new JmsTemplate(cf); t.setPubSubDomain(true); return t;
+    }
+    @Bean JmsTemplate toQueues(ConnectionFactory cf) { return new JmsTemplate(cf); }
+}
+class News {
+    private final JmsTemplate toTopics;
+    @Autowired private JmsTemplate toQueues;
+    @Autowired @Qualifier("toTopics") private JmsTemplate other;
+    void one(String s) { this.toTopics.convertAndSend("a", s); toQueues.convertAndSend("b", s); }
+    void two(String s) { other.convertAndSend("c", s); }
+    void three(JmsTemplate t, String s) { t.convertAndSend("d", s); }
+    void four(ConnectionFactory cf, String s) {
+        var mine = new JmsTemplate(cf); mine.setPubSubDomain(true); mine.convertAndSend("e", s);
+    }
+}
+"""
+
+
+def test_sends_go_to_topics_if_their_template_does(tmp_path: Path) -> None:
+    """They were shown as sends to queues, where no subscriber gets them."""
+    (tmp_path / "A.java").write_text(f"import org.springframework.jms.core.JmsTemplate;{TEMPLATES}")
+    sent = [where for job in read_project(tmp_path).jobs for _, where, _ in job.sends]
+    assert sent == ["topic:a", "b", "topic:c", "d", "topic:e"]
+
+
+def test_factories_of_one_name_that_differ_say_nothing(tmp_path: Path) -> None:
+    for name, value in (("A", "true"), ("B", "false")):
+        (tmp_path / f"{name}.java").write_text(
+            f"import org.springframework.jms.annotation.JmsListener;\nclass {name} {{\n"
+            "@Bean DefaultJmsListenerContainerFactory made() { "
+            f"var f = new DefaultJmsListenerContainerFactory(); f.setPubSubDomain({value}); return f; }}\n"
+            f'@JmsListener(destination = "q", containerFactory = "made") void on{name}(String t) {{}} }}'
+        )
+    jobs = read_project(tmp_path).jobs
+    assert [each.destination for each in jobs] == ["q", "q"]
+    assert [each.remarks for each in jobs] == [['containerFactory = "made"']] * 2
+
+
 def test_constants_that_are_made_of_themselves_have_no_text(tmp_path: Path) -> None:
     (tmp_path / "A.java").write_text(
         "import org.springframework.jms.annotation.JmsListener;\n"
@@ -126,9 +228,28 @@ def test_constants_that_are_made_of_themselves_have_no_text(tmp_path: Path) -> N
     assert [each.destination for each in read_project(tmp_path).jobs] == [None]
 
 
+def test_a_data_class_reads_what_java_reads(tmp_path: Path) -> None:
+    """Java writes null for an object that is not there, or leaves it out; the message went to the dead letters."""
+    (tmp_path / "A.java").write_text(
+        "import org.springframework.jms.annotation.JmsListener;\n"
+        "class Order { String customer; long id; Integer size; java.util.List<String> lines; }\n"
+        'class A { @JmsListener(destination = "orders") void on(Order order) {} }'
+    )
+    (text,) = skeletons(read_project(tmp_path)).values()
+    found: dict[str, Any] = {"__name__": "orders"}
+    exec(compile(text, "orders.py", "exec"), found)
+    kind = found["Order"]
+    with jmsbridge.connect("embedded:") as connection:
+        session = connection.create_session()
+        for body in ('{"id": 1, "customer": null, "size": null, "lines": null}', '{"id": 1}'):
+            read = JsonConverter().from_message(session.create_text_message(body), kind)
+            assert read == kind(id=1, customer=None, size=None, lines=None)
+
+
 def test_a_message_driven_bean_becomes_a_listener() -> None:
     text = _modules("beans")["mailer.py"]
     assert "subscription='mailer', shared=False, transacted=True)" in text
+    assert "# java:/jms/mail, a name of JNDI: the sources do not say what that is\n@app.listener(" in text
     assert "def on_message(message: Message) -> None:  # Mailer.java:" in text
 
 

@@ -167,6 +167,15 @@ class AmqpSocket(PikaInside):
         """Requeue (basic.nack)."""
         self.put(frames.nack(channel.channel_number, tag, multiple))
 
+    def begin_transactions(self, channel: Any) -> None:
+        """Let settlements on this channel take effect with ``commit``, from now on."""
+        channel.add_callback(_never, [spec.Tx.SelectOk, spec.Tx.CommitOk], one_shot=False)
+        self.put(frame.Method(channel.channel_number, spec.Tx.Select()).marshal())
+
+    def commit(self, channel: Any) -> None:
+        """Let what was settled since the last commit take effect."""
+        self.put(frame.Method(channel.channel_number, spec.Tx.Commit()).marshal())
+
 
 def _never(*_: Any) -> None:
     """For pika, which asks for a callback: deliveries and confirms do not reach it."""

@@ -22,6 +22,7 @@ _DEADLINE = 20.0  # seconds for a consumer to start
 _PATIENCE = 20  # round trips
 _OVERTAKING = 3  # round trips that may overtake messages of a quorum queue
 _REQUEUE_DELAY = 0.02  # seconds for which requeues are collected, to write them in order
+_MANY = 50  # settlements, from which a transaction is worth its round trip
 _AHEAD = 30  # of settlements without an answer a quorum queue's channel keeps all after the 32nd, until it is closed
 
 
@@ -62,6 +63,7 @@ class ConsumerChannel:
         self._getting: Callable[[bool], None] | None = None
         self._count = 0  # of arrivals
         self._fetched_settled = 0  # messages of basic.get that are settled since the queue's last answer
+        self._has_transactions = False  # once begun, there is always one
         self.window = 0
         self.acks_may_be_unseen = False
         """Whether settlements may still be on their way to the queue, which will push messages because of them."""
@@ -266,6 +268,8 @@ class ConsumerChannel:
         self._pair.consuming.get(self._channel, self._source.queue)
 
     def _on_empty(self, _: Any) -> None:
+        if not self.is_open:
+            return  # it is being closed
         # the answer may overtake messages that the queue has pushed meanwhile
         self.acks_may_be_unseen, self._fetched_settled = False, 0
         if self._tag is None:
@@ -324,9 +328,7 @@ class ConsumerChannel:
     def _write_requeues(self) -> None:
         requeued, self._requeued = self._requeued, set()
         if self.is_open and self._closing is None:
-            for tag, multiple in self._unsettled_tags.requeue(requeued):
-                self.acks_may_be_unseen = True
-                self._pair.consuming.requeue(self._channel, tag, multiple)
+            self._write(self._pair.consuming.requeue, self._unsettled_tags.requeue(requeued))
 
     def write_acks(self) -> None:
         """Write the pending acknowledgements, joined into as few as possible."""
@@ -335,9 +337,20 @@ class ConsumerChannel:
             return
         self._unsettled -= self._accepted
         self._accepted = 0
-        for tag, multiple in self._unsettled_tags.take():
-            self.acks_may_be_unseen = True
-            self._pair.consuming.ack(self._channel, tag, multiple)
+        self._write(self._pair.consuming.ack, self._unsettled_tags.take())
+
+    def _write(self, write: Callable[[Any, int, bool], None], settlements: list[tuple[int, bool]]) -> None:
+        """Write these; many to a classic queue in a transaction, because it searches what is unsettled each time."""
+        if not settlements:
+            return
+        self.acks_may_be_unseen = True
+        if len(settlements) >= _MANY and self._source.kind == "classic" and not self._has_transactions:
+            self._has_transactions = True
+            self._pair.consuming.begin_transactions(self._channel)
+        for tag, multiple in settlements:
+            write(self._channel, tag, multiple)
+        if self._has_transactions:
+            self._pair.consuming.commit(self._channel)
 
     # -- ends
 

@@ -155,7 +155,7 @@ def decode(data: bytes, start: int = 4) -> tuple[dict[str, Any], dict[str, Any]]
             raise Malformed(f"the header {_NULLS} lists no names") from error
     if _FLOATS in others:
         _restore_floats(others[_FLOATS], mine)
-    return mine, others
+    return _carried(mine), others  # what was restored may be anything, from a foreign sender
 
 
 def _restore_names(others: dict[str, Any], mine: dict[str, Any]) -> None:

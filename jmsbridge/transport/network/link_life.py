@@ -133,9 +133,16 @@ class LinkLife:
         """
         wait = _Wait()
         self._waits.add(wait)
+
+        def begin() -> None:
+            if self._closing:  # what is begun now would find closed channels
+                wait.done(None, LinkLost("the link was closed"))
+            else:
+                start(wait.done)
+
         try:
             self.check()
-            self.thread.post(lambda: start(wait.done))
+            self.thread.post(begin)
             late = LinkLost(f"{what}: no answer from {self.broker} within {patience:.3g} s", in_doubt=True)
             try:
                 return wait.result(patience, late)

@@ -192,3 +192,18 @@ def test_close_wakes_an_executor_whose_thread_could_not_start(
         session.create_producer(QUEUE).send("only", completion_listener=completions)
     run_thread(session.close).result(LONG)
     assert [event[0] for event in completions.events] == ["completed"]
+
+
+def test_a_consumer_that_is_being_created_when_the_connection_closes_is_refused_at_once(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    """It waited for a new link until ``send_timeout``, a minute after the connection was closed."""
+    gate, connection = Gate(), connect(close_timeout=0.1)
+    session = connection.create_session()
+    backend.script.before["subscribe"] = gate
+    creating = run_thread(lambda: session.create_consumer(QUEUE))
+    gate.wait_entered()
+    connection.close()
+    gate.open.set()
+    with pytest.raises(IllegalStateException, match="the session is closed"):
+        creating.result(LONG)

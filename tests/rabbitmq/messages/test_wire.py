@@ -109,6 +109,14 @@ def test_a_copied_header_of_types_changes_no_other_property() -> None:
     assert typed(found.envelope.properties) == typed({"a": "1.5", "b": 7})
 
 
+@pytest.mark.parametrize("value", [[1], {"a": 1}, b"\xff"])
+def test_a_restored_name_has_no_value_that_is_no_property(value: Any) -> None:
+    """A foreign sender may write anything in these headers; reading such a property as text was a TypeError."""
+    note = json.dumps({"x-jb-long-0": "n" * 300})
+    found = read(headers={"x-jb-p-CC": value, "x-jb-long": note, "x-jb-long-0": value, "i": 2})
+    assert found.envelope.properties == {"i": 2}
+
+
 @pytest.mark.parametrize("note", ["no JSON", "7", "[1]", 5])
 def test_an_unreadable_header_of_types_is_a_fault(note: Any) -> None:
     assert "x-jb-floats" in (read(headers={"a": "NaN", "x-jb-floats": note}).fault or "")

@@ -12,7 +12,7 @@ import pytest
 from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkLost
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer
-from jmsbridge.testing.suite.support import eventually
+from jmsbridge.testing.suite.support import LONG, eventually, run_thread
 from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.network.link_life import Done, LinkLife, after_all
 
@@ -130,6 +130,18 @@ def test_closing_reports_no_loss(broker: Broker) -> None:
     broker.life.close(lambda: None)
     assert str(broker.life.thread.ended) == "the link was closed"
     assert broker.log.losses == []
+
+
+def test_nothing_is_begun_while_the_link_is_closed(broker: Broker) -> None:
+    """It found closed channels, and a traceback was logged."""
+    may_end, asked = threading.Event(), list[str]()
+    closing = run_thread(lambda: broker.life.close(may_end.set))
+    assert may_end.wait(LONG)
+    with pytest.raises(LinkLost, match="the link was closed"):
+        broker.life.wait(lambda done: asked.append("asked"), "asking", patience=LONG)
+    assert not asked
+    broker.die(LinkLost("the broker has closed it"))
+    closing.result(LONG)
 
 
 def test_a_broker_that_ignores_a_close_is_disconnected(caplog: pytest.LogCaptureFixture) -> None:
