@@ -200,7 +200,8 @@ class Worker:
     def _answer(self, message: Message, result: Any) -> tuple[Destination, Message] | None:
         """Where the result goes, and as which message; None if it is dropped."""
         if isgenerator(result) or isasyncgen(result) or isawaitable(result):
-            raise TypeError(f"listener {self.listener.name} returned a {type(result).__name__}, which nobody has run")
+            kind = type(result).__name__
+            raise TypeError(f"listener {self.listener.name} returned a {kind}, which cannot be sent: return its result")
         target = message.jms_reply_to or self.listener.send_to
         if target is None:
             if not self._has_warned:
