@@ -173,11 +173,11 @@ class ConnectionCore:
         with translated:
             return self.supervisor.wait_link(self.options.send_timeout)
 
-    def wait_changed(self, epoch: int) -> None:
-        """Wait until the link of ``epoch`` has been replaced."""
+    def wait_known_lost(self, epoch: int) -> None:
+        """Wait until the backend has reported the loss of the link of ``epoch``, which a call has met already."""
         timeout = self.options.send_timeout
-        if not self.supervisor.wait_replaced(epoch, timeout):
-            raise JMSException(f"the link to {self.target} is lost, and there is no other within {timeout:g} s")
+        if not self.supervisor.wait_known_lost(epoch, timeout):
+            raise JMSException(f"the link to {self.target} failed, and its loss was not reported within {timeout:g} s")
 
     # ---- sessions
 

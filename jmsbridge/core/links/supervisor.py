@@ -265,7 +265,7 @@ class Supervisor:
                 return "failed"
             return "connected" if self._ready else "reconnecting"
 
-    def wait_replaced(self, epoch: int, timeout: float) -> bool:
+    def wait_known_lost(self, epoch: int, timeout: float) -> bool:
         """Wait until the link of ``epoch`` is known to be lost; False after ``timeout`` seconds."""
         return self._changed.wait_for(lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout)
 
