@@ -63,7 +63,9 @@ class Administration(Strict):
             self._core.check_open()
             link, plan, _ = self._core.wait_link()
             if not isinstance(link, Admin):
-                raise UnsupportedFeatureException(f"the backend of {plan.broker} offers no administration", "admin")
+                raise UnsupportedFeatureException(
+                    f"the backend of {plan.broker} offers no administration; use the broker's own tools", "admin"
+                )
             with translated:
                 return wait_whole(lambda: act(link))
         except JMSException as error:

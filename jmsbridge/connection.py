@@ -166,9 +166,11 @@ class Connection(Closing, Strict):
         )
 
     def create_connection_consumer(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Not offered: an application-server facility."""
+        """Not supported: an application-server facility."""
         self._core.check_open()
-        raise UnsupportedFeatureException("connection consumers (an application-server facility) are not offered")
+        raise UnsupportedFeatureException(
+            "connection consumers (an application-server facility) are not supported; use consumers of several sessions"
+        )
 
     create_shared_connection_consumer = create_connection_consumer
     create_durable_connection_consumer = create_connection_consumer

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def _wrong_domain(what: str) -> NoReturn:
-    raise IllegalStateException(f"{what} belongs to the other messaging domain")
+    raise IllegalStateException(f"{what} belongs to the other messaging domain; Connection and Session have both")
 
 
 class QueueSender(MessageProducer):

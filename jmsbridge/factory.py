@@ -80,12 +80,12 @@ class ConnectionFactory(Strict):
             raise unchecked(error) from error
 
     def create_xa_connection(self, *arguments: Any) -> Connection:
-        """Not offered: Python has no XA transaction manager."""
-        raise UnsupportedFeatureException("XA connections are not offered")
+        """Not supported: Python has no XA transaction manager."""
+        raise UnsupportedFeatureException("XA connections are not supported; use a transacted session")
 
     def create_xa_context(self, *arguments: Any) -> JMSContext:
-        """Not offered: Python has no XA transaction manager."""
-        raise UnsupportedFeatureException("XA contexts are not offered")
+        """Not supported: Python has no XA transaction manager."""
+        raise UnsupportedFeatureException("XA contexts are not supported; use a context with SESSION_TRANSACTED")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._target!r})"

@@ -72,10 +72,10 @@ class Session(Closing, Creating, SessionModes, Strict):
 
     @property
     def message_listener(self) -> None:
-        """Not offered: an application-server facility."""
+        """Not supported: an application-server facility."""
         self._check_open()
         raise UnsupportedFeatureException(
-            "session-level message listeners (application-server facilities) are not offered"
+            "session-level message listeners (an application-server facility) are not supported; set one on a consumer"
         )
 
     @message_listener.setter
@@ -83,9 +83,11 @@ class Session(Closing, Creating, SessionModes, Strict):
         return self.message_listener  # raises, as reading it does
 
     def run(self) -> None:
-        """Not offered: an application-server facility."""
+        """Not supported: an application-server facility."""
         self._check_open()
-        raise UnsupportedFeatureException("Session.run (an application-server facility) is not offered")
+        raise UnsupportedFeatureException(
+            "Session.run (an application-server facility) is not supported; set message_listener on a consumer"
+        )
 
     # ---- beyond Jakarta Messaging
 

@@ -55,10 +55,12 @@ def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) ->
     """Connect and log in."""
     check_client_id(endpoint)
     link = Link(endpoint, options, events)
-    _living.add(link)  # before it connects, which may be in vain and still under way when the interpreter ends
+    _living.add(
+        link
+    )  # before it connects, which may be in vain and still under way when the interpreter is shutting down
     if _ending.is_set():
         _living.discard(link)
-        raise ConnectFailed(f"{endpoint}: the interpreter ends")
+        raise ConnectFailed(f"{endpoint}: the interpreter is shutting down")
     link.connect()
     return link
 
@@ -246,7 +248,7 @@ class Link(PulsarAdmin, PulsarPositions):
 
     def abort(self) -> None:
         """End at once: the library aborts the process if Python ends while a thread is in one of its calls."""
-        self._life.close(lambda: self._life.die(LinkLost("the interpreter ends")))
+        self._life.close(lambda: self._life.die(LinkLost("the interpreter is shutting down")))
         self._join()
 
     def _join(self) -> None:

@@ -9,7 +9,7 @@ from jmsbridge import consumer as threaded
 from jmsbridge.aio.loops import wait_changed
 from jmsbridge.aio.opening import AsyncClosing
 from jmsbridge.aio.scope import Scope
-from jmsbridge.core.receiving.incoming import HERE, LEFT
+from jmsbridge.core.receiving.incoming import POLL, POLL_WITHOUT_FETCH
 from jmsbridge.errors import InvalidCall
 from jmsbridge.listeners import MESSAGE_LISTENER_NAMES, as_function
 from jmsbridge.message import Message
@@ -87,10 +87,10 @@ class MessageConsumer(AsyncClosing, Strict):
         scope = self._scope
         scope.begin_receive(self._sync)
         try:
-            message = await self._take(HERE)
+            message = await self._take(POLL)
             if message is None and not self._receiver.closed:
                 await scope.line.whole(self._receiver.wait_looked)
-                message = await self._take(LEFT)
+                message = await self._take(POLL_WITHOUT_FETCH)
             return message
         finally:
             scope.receiving = None
@@ -102,7 +102,7 @@ class MessageConsumer(AsyncClosing, Strict):
         if self._turn % _TURN == 0 or scope.confirms_receives or not scope.line.is_still:
             return None
         scope.check_receive(self._sync)
-        message: Message | None = scope.core.receive(self._receiver, HERE, None)
+        message: Message | None = scope.core.receive(self._receiver, POLL, None)
         return message
 
     async def _receive(self) -> Message | None:
@@ -114,7 +114,7 @@ class MessageConsumer(AsyncClosing, Strict):
                 return None
         scope.begin_receive(self._sync)
         try:
-            while (message := await self._take(HERE)) is None and not self._receiver.closed:
+            while (message := await self._take(POLL)) is None and not self._receiver.closed:
                 await self._wait_news()
             return message
         finally:

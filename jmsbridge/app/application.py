@@ -185,8 +185,8 @@ class App:
         """Stop in order: no further calls, running listeners end, the rest goes back to the broker.
 
         Waits at most ``timeout`` (``stop_timeout``) seconds for running listeners; ``async`` ones are then cancelled.
-        Returns the names of those that had not ended: their messages come again. IllegalState from a listener, which
-        may call ``request_stop``. No effect if it is not running.
+        Returns the names of those that had not ended: their messages are delivered again. IllegalState from a listener,
+        which may call ``request_stop``. No effect if it is not running.
         """
         container = self._container
         if container is None or container.connection is None:
@@ -212,9 +212,9 @@ class App:
         """Start, and serve until SIGTERM, SIGINT or ``request_stop``; then stop in order. Returns the exit code.
 
         0: all listeners have ended; 1: the connection is lost for good, or was refused; 4: listeners had not ended in
-        time, and their messages come again. If the broker is away at the start, it tries again after growing pauses. A
-        second signal ends the process at once, with 128 and the number of the signal; messages that were not settled
-        come again then, too.
+        time, and their messages are delivered again. If the broker is away at the start, it tries again after growing
+        pauses. A second signal ends the process at once, with 128 and the number of the signal; messages that were not
+        settled are then delivered again, too.
         """
         if self._container is not None:
             raise IllegalStateException("the application is running")

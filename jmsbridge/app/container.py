@@ -109,8 +109,8 @@ class Container:
             return
         if is_circle:
             log.warning(
-                "listener %s is on its own dead-letter queue, %s: a message on which it fails comes again without end; "
-                "name another one in redelivery={'dead_letter_queue': …}",
+                "listener %s is on its own dead-letter queue, %s: a message on which it fails is redelivered without "
+                "end; name another one in redelivery={'dead_letter_queue': …}",
                 listener.name,
                 listener.destination,
             )

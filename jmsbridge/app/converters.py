@@ -61,7 +61,7 @@ def converter_of(given: Converter | None) -> Converter:
     methods = (getattr(given, name, None) for name in ("to_message", "from_message"))
     if isinstance(given, type) or not all(callable(method) for method in methods):
         raise ConfigurationError(
-            f"{given!r} is no converter: that is an object with to_message and from_message, such as JsonConverter(…)"
+            f"{given!r} is not a converter: it needs to_message and from_message, as JsonConverter(…) has them"
         )
     return given
 

@@ -68,7 +68,7 @@ def _run(app: "App", start: Callable[[], None], wanted: StopRequests) -> int:
         log.error("the connection is lost for good")
         return FAILED
     if late:
-        log.error("not ended in time, their messages come again: %s", ", ".join(late))
+        log.error("not ended in time; their messages will be delivered again: %s", ", ".join(late))
         return UNFINISHED
     log.info("stopped: all listeners have ended")
     return OK

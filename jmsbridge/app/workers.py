@@ -200,7 +200,8 @@ class Worker:
     def _answer(self, message: Message, result: Any) -> tuple[Destination, Message] | None:
         """Where the result goes, and as which message; None if it is dropped."""
         if isgenerator(result) or isasyncgen(result) or isawaitable(result):
-            raise TypeError(f"listener {self.listener.name} returned a {type(result).__name__}, which nobody has run")
+            kind = type(result).__name__
+            raise TypeError(f"listener {self.listener.name} returned a {kind}, which cannot be sent: return its result")
         target = message.jms_reply_to or self.listener.send_to
         if target is None:
             if not self._has_warned:
@@ -231,7 +232,7 @@ class Worker:
                 message.acknowledge()
         except JMSException as error:
             log.warning(
-                "what listener %s did for message %s is undone or in doubt, and the message comes again: %s",
+                "what listener %s did for message %s is undone or in doubt; the message will be delivered again: %s",
                 self.listener.name,
                 message.jms_message_id,
                 error,
@@ -261,7 +262,7 @@ class Worker:
         )
 
     def _is_dealt_with(self, message: Message, error: BaseException) -> bool:
-        """Whether the error handler has decided, and the message does not come again."""
+        """Whether the error handler has decided, and the message is not delivered again."""
         decision = self._decide(message, error)
         if decision is Decision.ACCEPT:
             self._settle(message)
@@ -290,7 +291,9 @@ class Worker:
                 self._session._core.roll_sends_back()
             self._move(message, reason)
         except JMSException as error:
-            log.warning("message %s is not dead-lettered, and comes again: %s", message.jms_message_id, error)
+            log.warning(
+                "message %s is not dead-lettered, and will be delivered again: %s", message.jms_message_id, error
+            )
             return False
         self._settle(message)
         return True
@@ -315,7 +318,7 @@ class Worker:
             elif self.listener.mode in _BY_APPLICATION:
                 self._session.recover()
         except JMSException as error:
-            log.warning("listener %s: the message comes again from the broker: %s", self.listener.name, error)
+            log.warning("listener %s: the broker will deliver the message again: %s", self.listener.name, error)
 
 
 def _words(error: BaseException) -> str:

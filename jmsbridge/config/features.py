@@ -49,8 +49,8 @@ FEATURES: tuple[Feature, ...] = (
         Native.TRANSACTIONS,
         "local transaction",
         "commit makes the sends effective, waits for the broker's answer, then acknowledges what was received",
-        "if a commit fails halfway, what was received comes again although its answers were sent: duplicates, never "
-        "loss; InDoubt says so",
+        "if a commit fails halfway, received messages are delivered again although replies were sent: duplicates, "
+        "never loss; InDoubt says so",
         "emulated",
         warns=True,
     ),

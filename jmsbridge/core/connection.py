@@ -109,11 +109,15 @@ class ConnectionCore:
         """Rules CI-1 to CI-4."""
         self.check_open()
         if self._configured_id:
-            raise IllegalStateException("the client id was set by configuration")
+            raise IllegalStateException(
+                f"the client id {self.client_id!r} comes from the option client_id; change it there"
+            )
         if self.client_id is not None:
             raise IllegalStateException(f"the client id is already {self.client_id!r}")
         if self.is_used:
-            raise IllegalStateException("the client id must be set before the connection is used")
+            raise IllegalStateException(
+                "the client id must be set before the connection is used: set it first, or by the option client_id"
+            )
         if not isinstance(client_id, str) or not client_id:
             raise InvalidClientIDException(f"{client_id!r} is not a client id: it must be a non-empty string")
         wait_whole(lambda: self._take_client_id(client_id))
@@ -134,7 +138,9 @@ class ConnectionCore:
         plan.require(Native.CLIENT_ID)
         claim = (self._broker_name(), client_id)
         if not claims.take(claim):
-            raise InvalidClientIDException(f"client id {client_id!r} is in use by another connection of this process")
+            raise InvalidClientIDException(
+                f"client id {client_id!r} is in use by another connection of this process: close it or use another id"
+            )
         self._claim = claim
 
     def _release_client_id(self) -> None:
@@ -152,7 +158,7 @@ class ConnectionCore:
             return None
         claim = (self._broker_name(), self.client_id or "", interest.key or "")
         if not claims.take(claim):
-            raise IllegalStateException(f"the durable subscription {interest.key!r} has an active consumer")
+            raise IllegalStateException(f"durable subscription {interest.key!r} has an active consumer; close it first")
         return claim
 
     def subscribed(self, interest: Interest) -> None:
@@ -167,10 +173,11 @@ class ConnectionCore:
         with translated:
             return self.supervisor.wait_link(self.options.send_timeout)
 
-    def wait_changed(self, epoch: int) -> None:
-        """Wait until the link of ``epoch`` has been replaced."""
-        if not self.supervisor.wait_replaced(epoch, self.options.send_timeout):
-            raise JMSException("the link to the broker is lost and was not replaced in time")
+    def wait_known_lost(self, epoch: int) -> None:
+        """Wait until the backend has reported the loss of the link of ``epoch``, which a call has met already."""
+        timeout = self.options.send_timeout
+        if not self.supervisor.wait_known_lost(epoch, timeout):
+            raise JMSException(f"the link to {self.target} failed, and its loss was not reported within {timeout:g} s")
 
     # ---- sessions
 

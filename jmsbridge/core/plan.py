@@ -101,5 +101,8 @@ class Plan:
         if row.emulation is None:
             return f": {row.price}"
         if row.needs & ~self.native:
-            return "; the client cannot emulate it, because messages cannot be returned there as that needs"
+            return (
+                "; the client cannot emulate it, because this broker does not take messages back while their consumer "
+                "is open, or drops or moves those that return often"
+            )
         return f'; emulation = {{ {row.name} = "allow" }} permits it: {row.emulation}; {row.price}'

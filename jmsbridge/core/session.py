@@ -443,7 +443,7 @@ class SessionCore:
             lambda: self.outgoing.close(left()),
             self._shut_children,
             lambda: self.outgoing.wait_groups(left()),
-            lambda: self._give_back(left),
+            lambda: self._close_channel(left),
         )
         for step in steps:
             try:
@@ -471,7 +471,7 @@ class SessionCore:
         for child in children:
             child._shut()
 
-    def _give_back(self, left: Callable[[], float]) -> None:
+    def _close_channel(self, left: Callable[[], float]) -> None:
         try:
             with contextlib.suppress(LinkLost):  # a lost link has requeued everything already
                 self._return_messages(left)

@@ -93,7 +93,7 @@ class SessionChannel:
                 raise translate(error) from error
             except LinkLost as lost:
                 check_in_time(lost)
-                self._connection.wait_changed(epoch)
+                self._connection.wait_known_lost(epoch)
                 continue
             except BackendError as error:
                 raise translate(error) from error

@@ -114,7 +114,7 @@ class BrokerTransactions:
 class OrderedTransactions(BrokerTransactions):
     """Emulation for brokers whose transactions have only the sends: commit those, wait for the answer, acknowledge.
 
-    The sends are all or nothing. What was consumed comes again if the commit fails, and if only acknowledging fails.
+    The sends are all or nothing. Consumed messages are delivered again if the commit or the acknowledging fails.
     """
 
     has_settlements = False

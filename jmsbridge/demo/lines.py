@@ -59,12 +59,12 @@ class Collected:
             if len(self.lines) >= self._expected:
                 self._complete.set()
 
-    def wait_complete(self, timeout: float = PATIENCE) -> bool:
-        """Wait for all messages; False if none has arrived for so many seconds."""
+    def wait_complete(self) -> bool:
+        """Wait for all messages; False if none has arrived for ``PATIENCE`` seconds."""
         before = -1
         while before != len(self.lines):
             before = len(self.lines)
-            if self._complete.wait(timeout):
+            if self._complete.wait(PATIENCE):
                 return True
         return False
 

@@ -229,8 +229,8 @@ class JMSContext(Closing, Creating, SessionModes, Strict):
         return JMSContext(self._connection, session_mode, self._shared)
 
     def create_xa_context(self, *arguments: Any) -> NoReturn:
-        """Not offered: Python has no XA transaction manager."""
-        raise UnsupportedFeatureRuntimeException("XA contexts are not offered")
+        """Not supported: Python has no XA transaction manager."""
+        raise UnsupportedFeatureRuntimeException("XA contexts are not supported; use a context with SESSION_TRANSACTED")
 
     @simplified
     def close(self) -> None:

@@ -8,7 +8,7 @@ __all__ = ["check_client_id", "check_key", "check_literal", "is_unicode"]
 
 
 def is_unicode(text: str) -> bool:
-    """Whether it can be written as UTF-8: it has no surrogate without its other half."""
+    """Whether it can be written as UTF-8: it has no unpaired surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -33,7 +33,7 @@ def check_key(key: str, broker: str, syntax: Sequence[str] = ()) -> None:
 
 def _check(name: str, what: object, broker: str, syntax: Sequence[str]) -> None:
     if not is_unicode(name):
-        raise AddressRefused(f"{name!r} has a surrogate without its other half; {broker} takes none in names")
+        raise AddressRefused(f"{name!r} has an unpaired surrogate, which {broker} does not allow in names")
     for part in syntax:
         if part in name:
             raise AddressRefused(f"{what}: {part!r} has a meaning of its own in names of {broker}")
@@ -42,4 +42,4 @@ def _check(name: str, what: object, broker: str, syntax: Sequence[str]) -> None:
 def check_client_id(endpoint: Endpoint) -> None:
     """ClientIdRefused for one that is not Unicode."""
     if endpoint.client_id is not None and not is_unicode(endpoint.client_id):
-        raise ClientIdRefused(f"the client id {endpoint.client_id!r} has a surrogate without its other half")
+        raise ClientIdRefused(f"the client id {endpoint.client_id!r} has an unpaired surrogate")

@@ -440,9 +440,9 @@ def test_a_method_of_an_object_is_a_listener() -> None:
 
 @pytest.mark.parametrize("converter", [JsonConverter, object(), 5])
 def test_what_cannot_convert_is_refused(converter: Any) -> None:
-    with pytest.raises(ConfigurationError, match="is no converter"):
+    with pytest.raises(ConfigurationError, match="is not a converter"):
         App(converter=converter)
-    with pytest.raises(ConfigurationError, match="is no converter"):
+    with pytest.raises(ConfigurationError, match="is not a converter"):
         Template(converter=converter)
 
 

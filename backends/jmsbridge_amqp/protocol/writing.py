@@ -81,7 +81,7 @@ def name_string(value: str) -> bytes:
     try:
         return _string(value.encode())
     except UnicodeEncodeError as error:
-        raise Unencodable(f"{value[:80]!r} has a surrogate without its other half; brokers take none here") from error
+        raise Unencodable(f"{value[:80]!r} has an unpaired surrogate, which brokers do not allow here") from error
 
 
 def symbol(value: str) -> bytes:

@@ -112,7 +112,7 @@ class Receiver:
         if asked.selector is not None and not has_selector(made):
             return Failure("amqp:not-implemented", "the broker did not put the selector in force")
         if asked.browses and made.distribution_mode != proton.Terminus.DIST_MODE_COPY:
-            return Failure("amqp:not-implemented", "the broker would not browse but consume")
+            return Failure("amqp:not-implemented", "the broker would consume the messages instead of browsing them")
         if asked.topic and "queue" in offered_by(made):
             text = "the broker has a queue of this name; the option topic_prefix says how it names topics"
             return Failure("amqp:illegal-state", text)

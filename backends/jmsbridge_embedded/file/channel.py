@@ -337,4 +337,4 @@ def _check_names(*names: str | None) -> None:
     """Refuse invalid queue names at once, not when a message is to be moved there."""
     for name in names:
         if not is_unicode(name or ""):
-            raise SubscriptionRefused(f"{name!r} has a surrogate without its other half; {_WHERE} takes none in names")
+            raise SubscriptionRefused(f"{name!r} has an unpaired surrogate, which {_WHERE} does not allow in names")

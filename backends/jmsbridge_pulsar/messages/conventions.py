@@ -103,7 +103,7 @@ type_name_once: Final = lru_cache(1024)(type_name)
 
 
 def is_unicode(text: str) -> bool:
-    """Whether the text has a form in UTF-8: no surrogate without its other half."""
+    """Whether the text has a form in UTF-8: it has no unpaired surrogate."""
     if text.isascii():
         return True
     try:

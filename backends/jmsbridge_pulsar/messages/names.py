@@ -59,7 +59,7 @@ class Names:
 
     def _full(self, name: str) -> str:
         if not is_unicode(name):
-            raise AddressRefused(f"{name!r} has a surrogate without its other half; Pulsar takes none in names")
+            raise AddressRefused(f"{name!r} has an unpaired surrogate, which Pulsar does not allow in names")
         if name.startswith(_SCHEMES):
             if not _FULL.fullmatch(name):
                 raise AddressRefused(

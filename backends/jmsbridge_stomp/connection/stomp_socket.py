@@ -255,8 +255,8 @@ class StompSocket:
                 receiver(frame)
             elif "subscription" not in headers:
                 log.warning(
-                    "%s: a message of no subscription is dropped, and stays unsettled; perhaps the name of a property "
-                    "has the end of a line in it",
+                    "%s: a message without a subscription is dropped, and stays unsettled; perhaps the name of one of "
+                    "its properties contains a line break",
                     self._life.endpoint,
                 )
         elif command == "RECEIPT":

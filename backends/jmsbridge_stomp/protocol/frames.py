@@ -65,7 +65,7 @@ def header(name: str, value: str, version: Version = V12) -> bytes:
     try:
         data = line.encode()
     except UnicodeEncodeError as error:
-        raise Unencodable(f"the header {name[:40]!r} has a surrogate without its other half") from error
+        raise Unencodable(f"the header {name[:40]!r} has an unpaired surrogate") from error
     if len(data) > MOST_LINE:
         raise Unencodable(f"the header {name[:40]!r} has {len(data):,} bytes; brokers accept {MOST_LINE:,}")
     return data

@@ -132,7 +132,7 @@ class Parser:
         """Refuse at once what cannot become a command, for example TLS or HTTP."""
         first = bytes(memoryview(self._data)[self._start : self._start + 21]).partition(b"\n")[0].rstrip(b"\r")
         if first and _COMMAND.fullmatch(first[:20]) is None:
-            raise Malformed(f"no command of STOMP: {first!r}")
+            raise Malformed(f"not a STOMP command: {first!r}")
 
     def _length(self, command: str, headers: dict[str, str]) -> int | None:
         text = headers.get("content-length")
@@ -170,7 +170,7 @@ def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
     first, *lines = text.split("\n")
     command = first.removesuffix("\r")
     if _COMMAND.fullmatch(command.encode()) is None:
-        raise Malformed(f"no command of STOMP: {command[:40]!r}")
+        raise Malformed(f"not a STOMP command: {command[:40]!r}")
     if version is V12 and "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
     reads = V10 if command == "CONNECTED" else version

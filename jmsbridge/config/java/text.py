@@ -109,13 +109,13 @@ def _variable(name: str) -> str:
     return name if name.isidentifier() else "".join(c if c.isalnum() else "_" for c in name).upper()
 
 
-def split_outside(text: str, separator: str = ",") -> list[str]:
-    """The parts of a list; separators inside parentheses are ignored."""
+def split_outside(text: str) -> list[str]:
+    """The parts of a list with commas; those inside parentheses do not separate."""
     parts = [""]
     level = 0
     for letter in text:
         level += {"(": 1, ")": -1}.get(letter, 0)
-        if letter == separator and level <= 0:
+        if letter == "," and level <= 0:
             parts.append("")
         else:
             parts[-1] += letter

@@ -164,7 +164,7 @@ class Supervisor:
         self.submit(run)  # there, because the old link may be lost meanwhile: one of the two replaces it
         in_time = self._changed.wait_for(lambda: work.is_done or self._closed, timeout)
         if work.cancel():
-            raise LinkLost("the connection is closed" if in_time else f"no link to the broker within {timeout:g} s")
+            raise LinkLost("the connection is closed") if in_time else self._no_link(timeout)
         work.wait_done()
         if work.error is not None:
             raise work.error
@@ -225,7 +225,11 @@ class Supervisor:
                     return self._link, self._plan, self.epoch
                 if self._failure is not None:
                     raise copy.copy(self._failure)  # a copy, because raising adds a traceback
-        raise LinkLost(f"no link to the broker within {timeout:g} s")
+        raise self._no_link(timeout)
+
+    def _no_link(self, timeout: float) -> LinkLost:
+        places = " or ".join(map(str, self._endpoints))
+        return LinkLost(f"no link to {places} within {timeout:g} s (option send_timeout)")
 
     def living(self, epoch: int) -> tuple[Link, Plan] | None:
         """The link of ``epoch`` and its plan; None if it is lost or replaced."""
@@ -261,7 +265,7 @@ class Supervisor:
                 return "failed"
             return "connected" if self._ready else "reconnecting"
 
-    def wait_replaced(self, epoch: int, timeout: float) -> bool:
+    def wait_known_lost(self, epoch: int, timeout: float) -> bool:
         """Wait until the link of ``epoch`` is known to be lost; False after ``timeout`` seconds."""
         return self._changed.wait_for(lambda: self.epoch != epoch or self._lost_epoch == epoch or self._closed, timeout)
 

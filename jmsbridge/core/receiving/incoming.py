@@ -37,14 +37,14 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 
-__all__ = ["HERE", "LEFT", "Incoming"]
+__all__ = ["POLL", "POLL_WITHOUT_FETCH", "Incoming"]
 
 log = logging.getLogger("jmsbridge.receive")
 
-HERE = -1.0
-"""The time-out of a receive that takes only what is here already, for those who wait in another way."""
-LEFT = -2.0
-"""The same, but a consumer without a window does not ask for a message."""
+POLL = -1.0
+"""The time-out of a receive that takes only a message that has arrived already: asyncio does not wait in it."""
+POLL_WITHOUT_FETCH = -2.0
+"""The same, but a consumer with a prefetch of 0 does not ask the broker for a message either."""
 _PATIENCE = 10.0  # seconds after which a wait for the user's own listener is logged
 _NO_DEAD_LETTERS = 30.0  # seconds between redeliveries after the limit, if the broker has no dead-letter queue
 
@@ -72,7 +72,7 @@ class Incoming:
         self.policy = policy
         self.hand = Hand()
         self.listening = Listening(self, f"jmsbridge-{name}-deliver", switch, new_executor)
-        self.upkeep = SerialExecutor(f"jmsbridge-{name}-upkeep", self._release_unmatched)
+        self.upkeep = SerialExecutor(f"jmsbridge-{name}-upkeep", self._do_upkeep)
         self.native = Native.NONE
         self._unmatched_limit = unmatched_limit
         self._clock = clock
@@ -104,7 +104,7 @@ class Incoming:
     def _new_buffer(self, selector: Selector) -> UnmatchedBuffer:
         return UnmatchedBuffer(selector, self._unmatched_limit, self._clock, self.upkeep.wake)
 
-    def _release_unmatched(self) -> None:
+    def _do_upkeep(self) -> None:
         policy = self.policy
         if isinstance(policy, DupsOkPolicy):
             try:
@@ -133,8 +133,8 @@ class Incoming:
     def receive(self, receiver: Receiver, timeout: float | None, read: Callable[[Any], Any] | None) -> Any:
         """The next message, or the result of ``read`` for it; None if there is none within ``timeout`` seconds.
 
-        With ``HERE`` or ``LEFT`` as the time-out it does not even ask the broker. If ``read`` refuses a message, in the
-        automatic modes it is first in line again, in the others it counts as received (rule BO-18).
+        With ``POLL`` or ``POLL_WITHOUT_FETCH`` as the time-out it takes only what has arrived. If ``read`` refuses a
+        message, the automatic modes deliver it again first, and in the others it counts as received (rule BO-18).
         """
         self._thread = self._check_receive()
         self._receiving = receiver
@@ -143,7 +143,7 @@ class Incoming:
             while (
                 delivery := receiver.next(deadline)
                 if timeout is None or timeout > 0
-                else (receiver.poll(asks=timeout == HERE) if timeout else receiver.next_no_wait())
+                else (receiver.poll(asks=timeout == POLL) if timeout else receiver.next_no_wait())
             ) is not None:
                 result = self.message_of(delivery)
                 if read is not None:

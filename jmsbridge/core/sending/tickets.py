@@ -99,7 +99,7 @@ class AsyncSend(Entry):
 
 
 class NotNow(Exception):
-    """A send that a task awaits would have to wait: nothing was sent, and it may come again."""
+    """A send that a task awaits would have to wait: nothing was sent, and the task may try again."""
 
 
 class Awaited:
@@ -114,7 +114,7 @@ class Awaited:
         """The broker has the message."""
 
     def on_exception(self, message: Any, error: BackendError) -> bool:
-        """The broker refused the message, or it is in doubt; whether it comes again, by ``send_again``."""
+        """The broker refused the message, or it is in doubt; returns whether ``send_again`` follows."""
         return False
 
 

@@ -152,7 +152,7 @@ class CopiedDeadLetters(ABC, Generic[T]):
     """``DeadLetters`` of one subscription with ``CopiesUnderWay``, for which a close waits. For the I/O thread.
 
     ``queue`` is the backend's own dead-letter queue, empty for none. ``accept`` accepts an original, and returns False
-    if the consumer is closed; ``give_back`` returns one whose copy failed.
+    if the consumer is closed; ``return_original`` returns one whose copy failed.
     """
 
     def __init__(
@@ -161,11 +161,11 @@ class CopiedDeadLetters(ABC, Generic[T]):
         interest: Interest,
         queue: str,
         accept: Callable[[T], bool | None],
-        give_back: Callable[[T], None],
+        return_original: Callable[[T], None],
     ) -> None:
         self._life = life
         self._accept = accept
-        self._give_back = give_back
+        self._return_original = return_original
         self._copying = CopiesUnderWay(life.thread)
         letters: DeadLetters[T] = DeadLetters(interest, queue or None, None, lambda: life.broker, self)
         self.reject = letters.reject
@@ -188,7 +188,7 @@ class CopiedDeadLetters(ABC, Generic[T]):
     def settle_original(self, token: T, error: BackendError | None, pause: float) -> BackendError | None:
         """Accept the original; after an error return it in ``pause`` seconds, or when the consumer is closed."""
         if error is not None:
-            self._life.thread.call_later(pause, lambda: self._give_back(token))
+            self._life.thread.call_later(pause, lambda: self._return_original(token))
         elif self._accept(token) is False:
             return ChannelLost("the consumer is closed", in_doubt=True)
         return error

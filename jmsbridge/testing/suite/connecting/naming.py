@@ -114,7 +114,7 @@ def test_naming_literal_reply_to_arrives(harness: Harness, session: Session, que
 def test_naming_texts_that_are_not_unicode_work_or_are_refused(
     harness: Harness, connection: Connection, queue: Queue
 ) -> None:
-    """A surrogate without its other half, in names and headers; nothing else on the connection notices."""
+    """An unpaired surrogate, in names and headers; nothing else on the connection notices."""
     waiting = connection.create_session(SESSION_TRANSACTED)
     send_texts(waiting, harness.queue(), "uncommitted")
     session = connection.create_session()
