@@ -159,9 +159,9 @@ class Attachments:
         if kind == ERROR:
             code = number_of(found, 2)
             self._fail(key, opened, code, words_of(found, 3))
-            if key[0] != SUBSCRIBE or opened.is_made or code in _REPORTED:
+            if opened.name is None or opened.is_made or code in _REPORTED:
                 return frame.data
-            self._words.correct(opened.topic, code)
+            self._words.correct(opened.name, code)
             return finish(frame)
         opened.is_made = True
         if opened.closed_at and not held:

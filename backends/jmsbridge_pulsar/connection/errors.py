@@ -17,7 +17,6 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 from jmsbridge.transport.network.diagnosis import link_lost, not_connected
-from jmsbridge_pulsar.connection.partitions import whole_of
 from jmsbridge_pulsar.connection.protocol import Malformed
 
 __all__ = [
@@ -121,13 +120,14 @@ class Words:
         if text:
             self._text, self._at = text, time.monotonic()
 
-    def correct(self, topic: str, code: int) -> None:
-        """The library will report NotAllowedError for a consumer of this topic: it is this code."""
-        self._codes[whole_of(topic)] = code
+    def correct(self, consumer: str, code: int) -> None:
+        """The library will report NotAllowedError for the consumer of this name: it is this code."""
+        self._codes[consumer] = code
 
-    def code(self, topic: str, result: "_pulsar.Result") -> int | None:
+    def code(self, consumer: str, result: "_pulsar.Result") -> int | None:
         """The code of a result that is not the true one; None if it is."""
-        return self._codes.pop(topic, None) if result == Result.NotAllowedError else None
+        code = self._codes.pop(consumer, None)
+        return code if result == Result.NotAllowedError else None
 
     def lately(self) -> str:
         """What it said a moment ago; empty for nothing."""

@@ -14,7 +14,6 @@ from jmsbridge.transport.literal_names import check_key
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_pulsar.connection.errors import explain, result_of_code
 from jmsbridge_pulsar.connection.library import Answered, Result
-from jmsbridge_pulsar.connection.partitions import whole_of
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
@@ -77,11 +76,11 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
         is_queue = not interest.address.topic
         subscribing = _consumer(interest, earliest=is_queue)
         subscribing.consumer_name(consumer)
-        _attach(facts, topic, partial(facts.library.consumer, topic, name, subscribing), opened)
+        _attach(facts, consumer, partial(facts.library.consumer, topic, name, subscribing), opened)
     else:
         settings = reader_settings(interest.window)
         settings.reader_name(consumer)
-        _attach(facts, topic, partial(facts.library.reader, topic, _pulsar.MessageId.latest, settings), opened)
+        _attach(facts, consumer, partial(facts.library.reader, topic, _pulsar.MessageId.latest, settings), opened)
 
 
 def reader_settings(window: int) -> Any:
@@ -94,13 +93,15 @@ def reader_settings(window: int) -> Any:
 
 def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: str) -> Any:
     """Open a reader of the client library from a message on; blocks."""
+    name = f"{facts.sender}-{next(_numbers)}"
+    settings.reader_name(name)
 
     def open_it(done: Done) -> None:
         def opened(result: Any, made: Any) -> None:
             said = facts.library.words.lately()
             done(made, None if result == Result.Ok else explain(result, what, facts.life.broker, said=said))
 
-        _attach(facts, topic, partial(facts.library.reader, topic, start, settings), opened)
+        _attach(facts, name, partial(facts.library.reader, topic, start, settings), opened)
 
     return facts.life.wait(open_it, what)
 
@@ -154,7 +155,8 @@ def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
     settings = _consumer(Interest(address=address, window=0), earliest=True)
     settings.consumer_name(consumer)
     topic = facts.names.topic(address)
-    _attach(facts, topic, partial(facts.library.consumer, topic, facts.options.queue_subscription, settings), opened)
+    start = partial(facts.library.consumer, topic, facts.options.queue_subscription, settings)
+    _attach(facts, consumer, start, opened)
 
 
 def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
@@ -169,15 +171,18 @@ def reserve_client_id(facts: LinkFacts, client_id: str, done: Answered) -> None:
     settings.consumer_name(facts.sender)
     facts.controlled[facts.sender] = Credit(facts.life, {}, {}, lost, durable=False, takes=False)
     topic = facts.names.topic(Address(CLIENTS, topic=True))
-    _attach(facts, topic, partial(facts.library.consumer, topic, client_id, settings), done)
+    _attach(facts, facts.sender, partial(facts.library.consumer, topic, client_id, settings), done)
 
 
-def _attach(facts: LinkFacts, topic: str, start: Callable[[Answered], None], done: Answered) -> None:
-    """Start it, and again while the broker says that the topic is not ready, which the library reports only once."""
+def _attach(facts: LinkFacts, consumer: str, start: Callable[[Answered], None], done: Answered) -> None:
+    """Start it, and again while the broker says that the topic is not ready, which the library reports only once.
+
+    ``consumer`` is its name: others may be opened on the same topic at the same time.
+    """
     deadline = time.monotonic() + _PATIENCE
 
     def answered(result: Any, made: Any) -> None:
-        code = facts.library.words.code(whole_of(topic), result)
+        code = facts.library.words.code(consumer, result)
         if code is None:
             done(result, made)
         elif code not in _NOT_READY or time.monotonic() > deadline:

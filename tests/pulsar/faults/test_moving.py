@@ -14,7 +14,7 @@ from jmsbridge_pulsar.receiving import opening
 from tests.pulsar.server.answering import answer
 from tests.pulsar.server.server import Line, Server
 from tests.pulsar.server.topics import Entry
-from tests.pulsar.server.wire import Command, Kind
+from tests.pulsar.server.wire import Command, Kind, frame
 
 Connect = Callable[..., Link]
 
@@ -98,6 +98,38 @@ def test_a_topic_that_is_not_ready_for_a_consumer(
     eventually(lambda: server.heard_of(Kind.FLOW))
     send(link.channel(False), envelope(address if isinstance(address, Address) else TOPIC, "one"))
     box.wait(1)
+    assert (log.losses, log.subscriptions) == ([], [])
+
+
+def _not_ready_for_two() -> Callable[[Line, Command], None]:
+    """Answers to two consumers at once that the topic is not ready, after one that makes the queue was let in."""
+    kept: list[bytes] = []
+    heard_of = 0
+
+    def heard(line: Line, heard: Command) -> None:
+        nonlocal heard_of
+        heard_of += heard.kind == Kind.SUBSCRIBE
+        if heard.kind != Kind.SUBSCRIBE or not 2 <= heard_of <= 3:
+            answer(line, heard)
+            return
+        kept.append(frame(Kind.ERROR, f1=heard.fields.number(5), f2=6, f3="not now"))
+        if len(kept) == 2:
+            line.raw(b"".join(kept))
+
+    return heard
+
+
+def test_a_topic_that_is_not_ready_for_two_consumers_at_once(server: Server, connect: Connect) -> None:
+    """Each knows its own refusal: one of them took it for a final one, and never got a message."""
+    log = LinkLog()
+    link = connect(server, log)
+    server.heard = _not_ready_for_two()
+    boxes = [subscribe(link.channel(False), QUEUE, 1)[1] for _ in range(2)]
+    eventually(lambda: len(server.heard_of(Kind.FLOW)) >= 2)
+    for text in ("one", "two"):
+        send(link.channel(False), envelope(QUEUE, text))
+    for box in boxes:
+        box.wait(1)
     assert (log.losses, log.subscriptions) == ([], [])
 
 
