@@ -240,6 +240,7 @@ class SessionChannel:
                 subscription = self._subscribe(channel, receiver)
                 receiver.attach(subscription)
             except LinkLost as lost:
+                check_open()  # the session may have been closed: then no other channel follows
                 check_in_time(lost)
                 self._outgoing.channel.wait_replaced(channel, lost)
                 continue
