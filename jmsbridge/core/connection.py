@@ -307,9 +307,7 @@ class ConnectionCore:
     def on_subscription_lost(self, subscription: Subscription, error: BackendError) -> None:
         """One consumer gets no more messages."""
         for session in self.sessions:
-            for receiver in session.incoming.receivers:
-                if receiver.inbox.subscription is subscription:
-                    receiver.end(error)
+            session.incoming.end_subscription(subscription, error)
         self.report(translate(error))
 
     def report(self, error: JMSException) -> None:

@@ -37,10 +37,15 @@ class Plan:
     """The outcome of each feature on one link that offers ``native``; consulted before a feature is used. Thread-safe.
 
     ``settings`` is the option ``emulation``: ``"default"``, ``"allow"``, ``"refuse"``, or one of these by feature.
+    ``warned`` is shared by the plans of one connection, so that it warns of each emulation only once.
     """
 
     def __init__(
-        self, native: Native, settings: Mapping[str, str] | str = "default", broker: str = "this broker"
+        self,
+        native: Native,
+        settings: Mapping[str, str] | str = "default",
+        broker: str = "this broker",
+        warned: set[str] | None = None,
     ) -> None:
         self.native = native
         self.broker = broker
@@ -48,7 +53,7 @@ class Plan:
         """While a link is restored there is no caller to warn, so prices are logged instead."""
         self._settings = settings
         self._lock = threading.Lock()  # guards _warned
-        self._warned: set[str] = set()
+        self._warned = set() if warned is None else warned
 
     def outcome(self, feature: Native | str) -> Outcome:
         """The outcome of this feature, given by its capability or its name: native, emulated or refused."""
@@ -85,16 +90,18 @@ class Plan:
         row = _ROWS[feature]
         if outcome == "refused":
             raise UnsupportedFeatureException(f"{self.broker} has no {row.text}{self._remedy(row)}", row.name)
-        if self.is_quiet:
-            log.warning("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
-            return outcome
+        text = f"{self.broker} has no {row.text}; {row.emulation}: {row.price}"
         with self._lock:
-            first = row.name not in self._warned
-            self._warned.add(row.name)
-        if first and row.warns:
-            warn(f"{self.broker} has no {row.text}; {row.emulation}: {row.price}", EmulationWarning)
-        elif first:
-            log.info("%s has no %s; %s: %s", self.broker, row.text, row.emulation, row.price)
+            first = text not in self._warned
+            self._warned.add(text)
+        if not first:
+            return outcome
+        if self.is_quiet:
+            log.warning("%s", text)
+        elif row.warns:
+            warn(text, EmulationWarning)
+        else:
+            log.info("%s", text)
         return outcome
 
     def _remedy(self, row: Feature) -> str:

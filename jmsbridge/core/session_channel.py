@@ -18,7 +18,17 @@ from jmsbridge.core.sending.outgoing import Outgoing
 from jmsbridge.core.transaction import SessionTransactions, transactions_on
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import IllegalStateException, JMSException
-from jmsbridge.spi import BackendError, Channel, ChannelLost, Interest, Link, LinkLost, Native, NotSupported
+from jmsbridge.spi import (
+    BackendError,
+    Channel,
+    ChannelLost,
+    Interest,
+    Link,
+    LinkLost,
+    Native,
+    NotSupported,
+    Subscription,
+)
 
 if TYPE_CHECKING:
     from jmsbridge.core.connection import ConnectionCore
@@ -227,7 +237,7 @@ class SessionChannel:
         while True:
             channel, epoch = self.wait_current()
             try:
-                subscription = channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox)
+                subscription = self._subscribe(channel, receiver)
                 receiver.attach(subscription)
             except LinkLost as lost:
                 check_in_time(lost)
@@ -246,6 +256,13 @@ class SessionChannel:
                     subscription.close()
                 raise
             receiver.interrupted()  # the link was lost meanwhile: subscribe again on the next one
+
+    def _subscribe(self, channel: Channel, receiver: "Receiver") -> Subscription:
+        left = self._incoming.reopen(receiver.interest)
+        if left is not None and left.subscription is not None:
+            receiver.inbox = left
+            return left.subscription
+        return channel.subscribe(receiver.wanted(self._incoming.native), receiver.inbox)
 
     def _deadline(self) -> Callable[[LinkLost], None]:
         """Raises the loss of a link after ``send_timeout``: perhaps each new one is lost by the same call."""

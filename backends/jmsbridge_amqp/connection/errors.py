@@ -45,7 +45,10 @@ _INVALID_FIELD: Final = "amqp:invalid-field"
 IN_USE: Final = frozenset({"amqp:internal-error", "amqp:illegal-state", "amqp:resource-locked"})
 """The conditions with which brokers refuse a subscription because of its other consumer."""
 
-CLOSE_FIRST: Final = "close that one first, and if it received in a transaction, commit that or roll it back"
+CLOSE_FIRST: Final = (
+    "close that one first; the session of one that is closed must first "
+    "acknowledge, commit or roll back what it received"
+)
 """What to do if a subscription has a consumer: one that is closed counts until its messages are settled."""
 
 

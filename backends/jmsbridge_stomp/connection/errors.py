@@ -98,8 +98,8 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
 def in_use(key: str) -> SubscriptionRefused:
     """The error for a durable subscription that a session of this connection has."""
     return SubscriptionRefused(
-        f"durable subscription {key!r} has a consumer, or one that is closed and whose session has not acknowledged or "
-        "committed its messages; close it, or do that, first"
+        f"durable subscription {key!r} has a consumer; close that one first; the session of one that is closed must "
+        "first acknowledge, commit or roll back what it received"
     )
 
 

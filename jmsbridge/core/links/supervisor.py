@@ -134,6 +134,7 @@ class Supervisor:
         self._lost_channels: deque[tuple[Channel, BackendError]] = deque(maxlen=_KEPT_CHANNELS)
         self._link: Link | None = None
         self._plan: Plan | None = None
+        self._warned: set[str] = set()
         self._ready = False  # whether the application may use the link
         self._closed = False
         self._failure: BackendError | None = None
@@ -212,7 +213,7 @@ class Supervisor:
                 problem = error
                 continue
             log.info("link %d to %s (%s)", events.epoch, endpoint, link.broker)
-            return _Opened(link, Plan(link.native, self._options.emulation, link.broker), events)
+            return _Opened(link, Plan(link.native, self._options.emulation, link.broker, self._warned), events)
         assert problem is not None
         raise problem
 

@@ -1,14 +1,18 @@
-"""One message on its way to the application, and its states."""
+"""One message on its way to the application, its states, and what its inbox needs."""
 
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from jmsbridge.spi import Arrival
+from jmsbridge.config import RedeliveryPolicy
+from jmsbridge.core.runtime.clock import Clock
+from jmsbridge.spi import Arrival, Interest
 
 if TYPE_CHECKING:
     from jmsbridge.core.receiving.inbox import Inbox
+    from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 
-__all__ = ["Delivery", "DeliveryState", "DeliverySwitch", "Hand"]
+__all__ = ["Delivery", "DeliveryState", "DeliverySwitch", "Hand", "InboxSettings", "NoDelivery"]
 
 
 class DeliveryState(Enum):
@@ -53,6 +57,15 @@ class Delivery:
         self.uncounted += 1
 
 
+class NoDelivery(Enum):
+    """Why a wait ended without a message."""
+
+    TIMEOUT = auto()
+    CLOSED = auto()  # the consumer was closed
+    LINK_LOST = auto()  # continue with the consumer's next inbox
+    NO_CREDIT = auto()  # without a window: no message was asked for, call ``fetch`` first
+
+
 class DeliverySwitch:
     """Whether a connection delivers messages. Written by the connection, checked for each delivery."""
 
@@ -73,3 +86,23 @@ class Hand:
 
     def __init__(self) -> None:
         self.delivery: Delivery | None = None
+
+
+class InboxSettings(NamedTuple):
+    """The settings that all inboxes of one consumer, one per link, share."""
+
+    interest: Interest
+    redelivery: RedeliveryPolicy
+    clock: Clock
+    switch: DeliverySwitch
+    hand: Hand
+    is_unsettled: Callable[[Arrival], bool]
+    returned: "ReturnedDeliveries"
+
+    @property
+    def line(self) -> str | None:
+        """The queue or subscription whose messages the broker delivers again; None if it ends with its link."""
+        interest = self.interest
+        if not interest.address.topic:
+            return str(interest.address)
+        return None if interest.key is None else f"{'durable ' if interest.durable else ''}subscription {interest.key}"

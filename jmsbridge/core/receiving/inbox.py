@@ -7,47 +7,22 @@ inbox is emptied: the broker delivers its messages again, and settlements of its
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum, auto
 from itertools import groupby
-from typing import NamedTuple
 
-from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
-from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
+from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, InboxSettings, NoDelivery
 from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
-from jmsbridge.core.runtime.clock import Clock
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import WaitSet, wait_answered
 from jmsbridge.selectors import Selector
-from jmsbridge.spi import Arrival, BackendError, Interest, LinkLost, Outcome, Retires, Subscription, Ticket
+from jmsbridge.spi import Arrival, BackendError, LinkLost, Outcome, Retires, Subscription, Ticket
 
-__all__ = ["Inbox", "InboxSettings", "NoDelivery"]
+__all__ = ["Inbox"]
 
 _LEAST_HAD = 100
 
 _TAKEN, _WAITING, _SETTLED = DeliveryState.TAKEN, DeliveryState.WAITING, DeliveryState.SETTLED
 _ACCEPTED = Outcome.ACCEPTED
-
-
-class NoDelivery(Enum):
-    """Why a wait ended without a message."""
-
-    TIMEOUT = auto()
-    CLOSED = auto()  # the consumer was closed
-    LINK_LOST = auto()  # continue with the consumer's next inbox
-    NO_CREDIT = auto()  # without a window: no message was asked for, call ``fetch`` first
-
-
-class InboxSettings(NamedTuple):
-    """The settings that all inboxes of one consumer, one per link, share."""
-
-    interest: Interest
-    redelivery: RedeliveryPolicy
-    clock: Clock
-    switch: DeliverySwitch
-    hand: Hand
-    is_unsettled: Callable[[Arrival], bool]
-    returned: ReturnedDeliveries
 
 
 class Inbox:
@@ -63,8 +38,9 @@ class Inbox:
         self._hand = settings.hand
         self._is_unsettled = settings.is_unsettled
         self.redelivery = settings.redelivery
+        self.interest = settings.interest
         self.window = settings.interest.window
-        self.line = _line(settings.interest)
+        self.line = settings.line
         """The queue or subscription whose messages the broker delivers again; None if it ends with its link."""
         self.had: deque[str | None] = deque(maxlen=max(_LEAST_HAD, 2 * self.window))
         """The ids of the last messages that the application had: as many as can be in flight when a broker dies."""
@@ -141,7 +117,8 @@ class Inbox:
             wanted = self.window or (1 if self.waiting.gates else 0)  # without a window, one for a waiting receive
             first = wanted > 0 and not self._credit and not self._ended() and self.subscription is not None
             self._credit = self._credit or first
-        if first:
+            wanted -= min(wanted, len(self._queue))  # of a consumer that was closed, see ``reopen``
+        if first and wanted:
             self._grant(wanted)
         self._tell()
         if self.unmatched is not None:
@@ -421,6 +398,8 @@ class Inbox:
         if self._left is None:  # after the state is set: a concurrent ``retire`` sees the state
             return
         with self._lock:
+            if self._left is None:  # reopened meanwhile
+                return
             self._left.difference_update(deliveries)
             last = self._is_last()
         if last:
@@ -455,19 +434,32 @@ class Inbox:
         """Whether the link of this inbox is lost."""
         return self._lost
 
-    def unseen(self) -> tuple[list[Arrival], list[Delivery]]:
-        """Remove and return what the application did not get: new arrivals, and deliveries waiting for redelivery."""
+    def release_unseen(self) -> None:
+        """Release the messages that the application has not seen (rules AC-12, BR-3), the older ones first."""
+        if self.subscription is None:
+            return
         with self._lock:
             fresh, again = list(self._queue), list(self._again)
             self._queue.clear()
             self._again.clear()
-        return fresh, again
+        unmatched = [] if self.unmatched is None else self.unmatched.empty()
+        # put back unseen (rule BO-18), or waiting for redelivery
+        self.release(again, lambda delivery: delivery.local_failures > 0)
+        released = [arrival.token for arrival in (*unmatched, *fresh)]
+        with contextlib.suppress(LinkLost):
+            if released:
+                self.subscription.settle(released, Outcome.RELEASED)
 
     def retire(self, unsettled: Iterable[Delivery]) -> None:
-        """The consumer is closed: end the subscription when these deliveries are settled (rule AC-11)."""
+        """The consumer is closed: end the subscription when these deliveries are settled (rule AC-11).
+
+        Until then, what the application has not seen stays here for the consumer that may ``reopen`` it.
+        """
+        unsettled = [delivery for delivery in unsettled if delivery.inbox is self]
+        if not (unsettled and self.can_reopen):
+            self.release_unseen()
         with self._lock:
-            self._left = {delivery for delivery in unsettled if delivery.inbox is self}
-            self._left = {delivery for delivery in self._left if delivery.state is not _SETTLED}  # settled meanwhile
+            self._left = {delivery for delivery in unsettled if delivery.state is not _SETTLED}  # settled meanwhile
             last = self._is_last()
         if last:
             self._end_subscription()
@@ -486,13 +478,21 @@ class Inbox:
         """Whether the consumer was closed."""
         return self._left is not None
 
+    @property
+    def can_reopen(self) -> bool:
+        """Whether ``reopen`` is for it: the backend has this subscription of one consumer until its last settlement."""
+        return self.interest.durable and not self.interest.shared and not isinstance(self.subscription, Retires)
+
+    def reopen(self) -> bool:
+        """Once retired: go on for another consumer; false if the subscription has ended."""
+        with self._lock:
+            if self._finished or self._lost:
+                return False
+            self._closed, self._left, self._on_message = False, None, None
+            return True
+
     def _end_subscription(self) -> None:
         if self.subscription is not None and not self._lost:
+            self.release_unseen()
             with contextlib.suppress(LinkLost):  # the subscription ended with its link
                 self.subscription.close()
-
-
-def _line(interest: Interest) -> str | None:
-    if not interest.address.topic:
-        return str(interest.address)
-    return None if interest.key is None else f"{'durable ' if interest.durable else ''}subscription {interest.key}"

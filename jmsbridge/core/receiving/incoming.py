@@ -12,8 +12,8 @@ from jmsbridge.config import RedeliveryPolicy
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.acknowledgement import AcknowledgePolicy, DupsOkPolicy, by_inbox, settle_all
 from jmsbridge.core.receiving.checks import ArrivalChecks, Report
-from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand
-from jmsbridge.core.receiving.inbox import Inbox, InboxSettings
+from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand, InboxSettings
+from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.core.receiving.listening import Listening
 from jmsbridge.core.receiving.lost_deliveries import LostDeliveries
 from jmsbridge.core.receiving.receiver import Receiver
@@ -34,6 +34,7 @@ from jmsbridge.spi import (
     LinkLost,
     Native,
     Outcome,
+    Subscription,
     SubscriptionRefused,
 )
 
@@ -122,11 +123,25 @@ class Incoming:
         """Remove a closed receiver; under the session's lock."""
         self._receivers.pop(receiver, None)
 
-    def _is_unsettled(self, arrival: Arrival) -> bool:
+    def reopen(self, interest: Interest) -> Inbox | None:
+        """The inbox of a durable subscription whose consumer was closed before its last message was settled: where the
+        backend has that subscription until then, its next consumer goes on with it."""
+        for inbox in self._left() if interest.durable else ():
+            if inbox.interest == interest and inbox.can_reopen and inbox.reopen():
+                return inbox
+        return None
+
+    def _left(self) -> set[Inbox]:
+        """The inboxes of closed consumers whose messages are not all settled."""
+        return {delivery.inbox for delivery in self._unsettled() if delivery.inbox.retired}
+
+    def _unsettled(self) -> list[Delivery]:
+        """What the application got and is not settled, with the message of a listener that is running."""
         held = self.hand.delivery
-        if held is not None and held.arrival is arrival:
-            return True
-        return any(delivery.arrival is arrival for delivery in self.policy.unsettled())
+        return [*self.policy.unsettled(), *([held] if held is not None else ())]
+
+    def _is_unsettled(self, arrival: Arrival) -> bool:
+        return any(delivery.arrival is arrival for delivery in self._unsettled())
 
     # ---- receive
 
@@ -207,6 +222,8 @@ class Incoming:
     def lose(self) -> None:
         """The link is lost: remember what the application has got, to mark it later where the broker does not."""
         self._lost.add(self.policy.unsettled())
+        for inbox in self._left():
+            inbox.lose()
         self.policy.lose()
 
     def _reject_unreadable(self, delivery: Delivery) -> bool:
@@ -342,6 +359,15 @@ class Incoming:
 
     # ---- links
 
+    def end_subscription(self, subscription: Subscription, error: BackendError) -> None:
+        """The broker has ended it: its consumer gets no more messages."""
+        for receiver in self.receivers:
+            if receiver.inbox.subscription is subscription:
+                receiver.end(error)
+        for inbox in self._left():
+            if inbox.subscription is subscription:
+                inbox.lose()
+
     def interrupted(self) -> None:
         """The link is lost: empty all inboxes; the broker delivers the messages again."""
         for receiver in self.receivers:
@@ -374,18 +400,13 @@ class Incoming:
     # ---- ends
 
     def retire(self, receiver: Receiver, patience: float) -> None:
-        """The consumer is closed, and no call of it is in progress: release unseen messages.
-
-        Its unsettled deliveries can still be settled.
-        """
+        """The consumer is closed, and no call of it is in progress; its unsettled deliveries can still be settled."""
         held = self.hand.delivery
         if held is not None and held.inbox is receiver.inbox and self.listening.is_idle:
             self._empty_hand()
         self.policy.settle_batch()  # first: with nothing unsettled a backend need not wait for what is on its way
         receiver.take_credit_back(patience)
-        receiver.release_unseen()
-        held = self.hand.delivery  # the message of a listener that closes its own consumer
-        receiver.inbox.retire([*self.policy.unsettled(), *([held] if held is not None else ())])
+        receiver.inbox.retire(self._unsettled())  # with the message of a listener that closes its own consumer
 
     def return_all(self, delivered: Sequence[Delivery], left: Callable[[], float]) -> None:
         """At the end of the session: requeue delivered messages and release unseen ones, the older ones first."""
@@ -393,7 +414,7 @@ class Incoming:
             receiver.take_credit_back(left())
         settle_all(delivered, Outcome.REQUEUED)
         for receiver in self.receivers:
-            receiver.release_unseen()
+            receiver.inbox.release_unseen()
         for receiver in self.receivers:
             receiver.inbox.retire(())
 

@@ -1,6 +1,5 @@
 """Receives for one consumer: takes messages from its inbox and checks them."""
 
-import contextlib
 import logging
 from collections.abc import Callable
 from functools import partial
@@ -10,13 +9,13 @@ import msgspec
 
 from jmsbridge.core.emulation.unmatched import UnmatchedBuffer
 from jmsbridge.core.receiving.checks import ArrivalChecks
-from jmsbridge.core.receiving.delivery import Delivery
-from jmsbridge.core.receiving.inbox import Inbox, InboxSettings, NoDelivery
+from jmsbridge.core.receiving.delivery import Delivery, InboxSettings, NoDelivery
+from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.core.runtime.waiting import wait_answered
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import JMSException
 from jmsbridge.selectors import Selector, compile_selector
-from jmsbridge.spi import BackendError, Interest, LinkLost, Native, NotSupported, Outcome, Subscription
+from jmsbridge.spi import BackendError, Interest, LinkLost, Native, NotSupported, Subscription
 
 __all__ = ["Receiver"]
 
@@ -270,17 +269,3 @@ class Receiver:
             wait_answered(inbox.drain, min(patience, _PATIENCE), "a drain")
         except BackendError as error:
             log.debug("drain before close: %s", error)
-
-    def release_unseen(self) -> None:
-        """Release the messages that the application has not seen (rules AC-12, BR-3), the older ones first."""
-        inbox = self.inbox
-        if inbox.subscription is None:
-            return
-        fresh, again = inbox.unseen()
-        unmatched = [] if inbox.unmatched is None else inbox.unmatched.empty()
-        # put back unseen (rule BO-18), or waiting for redelivery
-        inbox.release(again, lambda delivery: delivery.local_failures > 0)
-        released = [arrival.token for arrival in (*unmatched, *fresh)]
-        with contextlib.suppress(LinkLost):
-            if released:
-                inbox.subscription.settle(released, Outcome.RELEASED)

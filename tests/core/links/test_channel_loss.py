@@ -10,6 +10,7 @@ import jmsbridge
 from jmsbridge import (
     CLIENT_ACKNOWLEDGE,
     Connection,
+    IllegalStateException,
     InDoubtException,
     JMSException,
     Queue,
@@ -348,3 +349,18 @@ def test_a_commit_in_progress_fails_as_rolled_back_or_in_doubt(
 
 def _nothing() -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
+
+
+def test_a_session_closed_while_it_subscribes_waits_for_no_other_channel(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    session = connect(send_timeout=2.0).create_session()
+
+    def close(_: object) -> None:
+        backend.script.before.clear()
+        run_thread(session.close).result(LONG)
+        backend.link.channels[0].error = ChannelLost("the channel is closed")
+
+    backend.script.before["subscribe"] = close
+    with pytest.raises(IllegalStateException, match="closed"):
+        session.create_consumer(QUEUE)

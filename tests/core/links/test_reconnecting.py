@@ -88,6 +88,24 @@ def test_warnings_as_errors_do_not_stop_recovery(backend: ScriptedBackend, conne
     assert len(backend.links) == 2
 
 
+def test_a_connection_warns_of_an_emulation_once(
+    backend: ScriptedBackend, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not for each session, nor again for each link: also where the first word of it was in the log."""
+    connection = connect()
+    sessions = [connection.create_session(transacted=True) for _ in range(3)]
+    backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for count in (2, 3):
+            backend.link.cut()
+            eventually(lambda count=count: len(backend.links) == count)  # type: ignore[misc]  # bound above
+            sessions[0].commit()
+        connection.create_session(transacted=True)
+    told = [each.getMessage() for each in caplog.records if each.name == "jmsbridge.plan"]
+    assert len(told) == len(set(told)) == 2
+
+
 def test_a_feature_used_after_recovery_warns_where_it_is_used(backend: ScriptedBackend, connect: Connect) -> None:
     connection = connect()
     backend.lower(Native.TRANSACTIONS | Native.SEND_TRANSACTIONS)

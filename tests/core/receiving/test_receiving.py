@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, JMSException, Message, MessageConsumer, Queue, TextMessage
-from jmsbridge.core.receiving.delivery import Delivery
-from jmsbridge.core.receiving.inbox import Inbox, NoDelivery
+from jmsbridge.core.receiving.delivery import Delivery, NoDelivery
+from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.spi import AccessDenied, Native
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope

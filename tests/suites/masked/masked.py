@@ -187,7 +187,8 @@ class _Channel:
         if Native.NO_LOCAL not in native:
             changes["no_local"] = False
         changes["address"] = self.link.plain(interest.address)
-        subscription = _Subscription(native & ~self.link.below, self.joined)
+        kind = _Retiring if Native.FAIL in native else _Subscription  # one that keeps what is returned cannot retire
+        subscription = kind(native & ~self.link.below, self.joined)
         box = _Inbox(native, inbox, subscription.unsettled)
         inner = self.consuming.subscribe(msgspec.structs.replace(interest, **changes), box)
         subscription.inner = inner
@@ -286,12 +287,16 @@ class _Subscription:
     def drain(self, ticket: Ticket) -> None:
         self.inner.drain(ticket)
 
-    def retire(self) -> None:
-        assert isinstance(self.inner, Retires)
-        self.inner.retire()
-
     def close(self) -> None:
         if Native.FAIL not in self.native:
             with contextlib.suppress(BackendError):
                 self.let_go()
         self.inner.close()
+
+
+class _Retiring(_Subscription):
+    """A subscription that offers ``retire``."""
+
+    def retire(self) -> None:
+        assert isinstance(self.inner, Retires)
+        self.inner.retire()

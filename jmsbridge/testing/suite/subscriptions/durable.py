@@ -190,6 +190,32 @@ def test_dur_unsubscribe_needs_committed_messages(harness: Harness, session: Ses
     transacted.unsubscribe(name)
 
 
+@rule("AC-11")
+@requires(Native.DURABLE)
+@pytest.mark.parametrize("transacted", [False, pytest.param(True, marks=requires(Native.TRANSACTIONS))])
+@pytest.mark.parametrize("keeps", [True, False])
+def test_dur_opened_again_with_unsettled_messages(
+    harness: Harness, session: Session, topic: Topic, transacted: bool, keeps: bool
+) -> None:
+    """A closed consumer is no active one: the next one goes on, and a session settles or redelivers what both got."""
+    owner = identified(harness).create_session(transacted, CLIENT_ACKNOWLEDGE)
+    name = harness.name("sub")
+    consumer = owner.create_durable_consumer(topic, name)
+    send_texts(session, topic, "1", "2", "3")
+    assert receive_texts(consumer, 1) == ["1"]
+    consumer.close()
+    consumer = owner.create_durable_consumer(topic, name)
+    assert receive_texts(consumer, 1) == ["2"]
+    if not keeps:
+        (owner.rollback if transacted else owner.recover)()
+    rest = ["3"] if keeps else ["1", "2", "3"]
+    assert sorted(receive_texts(consumer, len(rest))) == rest
+    (owner.commit if transacted else owner.acknowledge)()
+    assert_empty(consumer)
+    consumer.close()
+    owner.unsubscribe(name)
+
+
 @rule("SU-5", "SU-8")
 @requires(Native.DURABLE)
 def test_dur_unsubscribe_deletes_the_backlog(harness: Harness, topic: Topic) -> None:
