@@ -139,14 +139,30 @@ def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: P
         assert "of another folder" in report["losses"][0]
 
 
+def test_an_older_checkpoint_fails_before_more_is_received(url: str, tmp_path: Path) -> None:
+    """As from a backup: what came now would stay in the log of a query that cannot go on."""
+    send(url, "orders", "1")
+    with reading(url, tmp_path, queue="orders") as reader:
+        reader.prepareForTriggerAvailableNow()
+        older = reader.initialOffset()
+        reader.commit(reader.latestOffset(older))
+    send(url, "orders", "2")
+    with reading(url, tmp_path, queue="orders") as reader, pytest.raises(LogError, match="were deleted"):
+        reader.latestOffset(older)
+    with jmsbridge.connect(url) as connection:
+        assert connection.admin.depth(jmsbridge.Queue("orders")) == 1
+
+
 @pytest.mark.parametrize(("before", "after"), [({}, {"idProperty": "b"}), ({"idProperty": "a"}, {"idProperty": "b"})])
 def test_ids_of_another_kind_are_refused(
     before: dict[str, str], after: dict[str, str], url: str, tmp_path: Path
 ) -> None:
     """Those that the log has kept would not be known again."""
+    send(url, "orders", "1")
     for given in (before, before):
         with reading(url, tmp_path, queue="orders", **given) as reader:
-            reader.initialOffset()
+            reader.prepareForTriggerAvailableNow()
+            assert reader.latestOffset(reader.initialOffset())["lanes"] == {"0": 1}
     for given in (after, {} if before else after):
         with (
             reading(url, tmp_path, queue="orders", **given) as reader,
