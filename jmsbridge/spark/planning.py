@@ -113,7 +113,8 @@ class Planner:
 
     def _claim(self, lane: Lane, start: int, end: int) -> Claim:
         patience = self._options.receive_timeout
-        if self._quiet_since is not None or (self._is_depth_unknown and not self._rows + self._again):
+        is_first = not self._rows + self._again
+        if self._quiet_since is not None or (self._is_depth_unknown and (self._available_now or is_first)):
             patience = max(patience, PATIENCE)
         return Claim(str(self._log.folder), self._log.uuid, lane.number, start, end, patience)
 

@@ -12,9 +12,10 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadMaxRows
 
 import jmsbridge
-from jmsbridge.spark.distributed import DistributedReader
+from jmsbridge.spark.distributed import Claimed, DistributedReader
 from jmsbridge.spark.log import LogError
 from jmsbridge.spark.options import read_options
+from jmsbridge.spark.receiving import PATIENCE
 from jmsbridge.spark.stream import JmsStreamReader
 
 
@@ -137,6 +138,22 @@ def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: P
         report = reader.reportLatestOffset()
         assert report is not None
         assert "of another folder" in report["losses"][0]
+
+
+def test_tasks_of_available_now_wait_for_a_slow_broker_whose_depth_is_unknown(url: str, tmp_path: Path) -> None:
+    """Each opens a consumer: one that got nothing within ``receiveTimeout`` ended the run before its queue was read."""
+    send(url, "orders", "1", "2")
+    given = {"queue": "orders", "selector": "JMSPriority > 0", "distributed": "true", "maxMessagesPerTrigger": "1"}
+    with reading(url, tmp_path, **given) as reader:
+        reader.prepareForTriggerAvailableNow()
+        at = reader.initialOffset()
+        for _ in range(2):
+            end = reader.latestOffset(at)
+            (task,) = reader.partitions(at, end)
+            assert isinstance(task, Claimed)
+            assert task.claim.patience == PATIENCE
+            assert sum(batch.num_rows for batch in reader.read(task)) == 1
+            at = end
 
 
 def test_an_older_checkpoint_fails_before_more_is_received(url: str, tmp_path: Path) -> None:
