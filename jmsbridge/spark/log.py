@@ -157,20 +157,20 @@ class Lane:
             self._segments += new
             self.end = new[-1].end
 
-    def check_end(self, end: int) -> None:
-        """LogError if the lane does not reach this row: a part of it is lost, and new rows would get its numbers."""
+    def check(self, start: int, end: int) -> None:
+        """LogError if the lane begins behind ``start``, or ends before ``end``: new rows would get its numbers."""
+        if start < self.low:
+            self._lost(
+                f"rows {start} to {self.low} of {self.folder} were deleted: this checkpoint belongs to another log, "
+                "or to an earlier state of it"
+            )
         if end > self.end:
             self._lost(f"{self.folder} ends at row {self.end}, but the checkpoint has rows until {end}")
             self.end = end
 
     def covering(self, start: int, end: int) -> list[Segment]:
         """The segments with these rows, all there; LogError otherwise."""
-        if start < self.low:
-            self._lost(
-                f"rows {start} to {self.low} of {self.folder} were deleted: this checkpoint belongs to another log, "
-                "or to an earlier state of it"
-            )
-        self.check_end(end)
+        self.check(start, end)
         found, at = [], max(start, self.low)
         for segment in self.segments:
             if segment.end <= at or segment.start >= end:
@@ -424,8 +424,15 @@ def _header(folder: Path, source: dict[str, Any]) -> _Header:
     header = _read_header(path)
     if header.format != _FORMAT:
         raise LogError(f"{folder} has format {header.format}, and this version reads format {_FORMAT}")
-    if header.source != source:
-        raise LogError(f"the log in {folder} is of another source: {header.source}, not {source}")
+    if header.source == source:
+        return header
+    if any(folder.glob("lane-*/*")):
+        raise LogError(
+            f"the log in {folder} is of another source: {header.source}, not {source}: give the options that it was "
+            "begun with, or a new walPath, with a new checkpoint"
+        )
+    header = msgspec.structs.replace(header, source=source)  # it never had a row: the options were wrong before
+    write_whole(path, msgspec.json.encode(header))
     return header
 
 

@@ -211,7 +211,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         )
     if options.receivers > 1 and options.topic is not None and not options.shared_subscription:
         raise ConfigurationError("several receivers of a topic need sharedSubscription")
-    if options.wal_path is None:
+    if not options.wal_path:
         raise ConfigurationError(
             "walPath is missing: a stream of a queue needs a folder for its log, as durable as the checkpoint"
         )
@@ -299,7 +299,8 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     options = converted(WriteOptions, ours)
     if sum(each is not None for each in (options.queue, options.topic, options.destination)) > 1:
         raise ConfigurationError("give one of queue, topic and destination")
-    if options.queue is not None and not isinstance(options.fixed, Queue):
+    fixed = options.fixed
+    if options.queue is not None and not isinstance(fixed, Queue):
         raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
     if options.transacted and options.dedup_id not in (MESSAGE_ID, "none"):
         raise ConfigurationError("give transacted or dedupId, not both: brokers detect no duplicates in transactions")

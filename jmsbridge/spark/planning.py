@@ -63,7 +63,7 @@ class Planner:
         for lane in self._log.lanes:
             if lane.end < start[lane.number]:
                 self._close(lane, start[lane.number])
-            lane.check_end(start[lane.number])
+            lane.check(start[lane.number], start[lane.number])  # before more is received
         published = {lane.number: lane.end for lane in self._log.lanes}
         if published != start:
             return published  # by tasks whose batch is not in the checkpoint
@@ -103,7 +103,7 @@ class Planner:
     def claims(self, start: dict[int, int], end: dict[int, int]) -> Iterator[Claim]:
         """The claims of a batch: those of its segments that are published, and for the rest new ones."""
         for lane in self._log.lanes:
-            lane.check_end(start[lane.number])  # before more is received, which Spark would never read
+            lane.check(start[lane.number], start[lane.number])  # before more is received
             at, until = max(start[lane.number], lane.low), end[lane.number]
             for segment in lane.covering(start[lane.number], min(until, lane.end)):
                 yield self._claim(lane, segment.start, segment.end)
@@ -113,7 +113,8 @@ class Planner:
 
     def _claim(self, lane: Lane, start: int, end: int) -> Claim:
         patience = self._options.receive_timeout
-        if self._quiet_since is not None or (self._is_depth_unknown and not self._rows + self._again):
+        is_first = not self._rows + self._again
+        if self._quiet_since is not None or (self._is_depth_unknown and (self._available_now or is_first)):
             patience = max(patience, PATIENCE)
         return Claim(str(self._log.folder), self._log.uuid, lane.number, start, end, patience)
 

@@ -73,7 +73,7 @@ class JmsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = self.initialOffset() if start is None else start
         lanes = self._lanes(begin)
         for lane in journal.lanes:
-            lane.check_end(lanes[lane.number])  # before more is received, whose numbers would be old ones
+            lane.check(lanes[lane.number], lanes[lane.number])  # before more is received
         drain = self._receiving()
         drain.advance(lanes)
         if self._available_now:

@@ -130,8 +130,27 @@ def test_a_lost_low_of_an_emptied_log(two_segments: Log) -> None:
 
 def test_a_foreign_log(two_segments: Log) -> None:
     two_segments.close()
+    with pytest.raises(LogError, match=r"of another source.*give the options that it was begun with, or a new walPath"):
+        opened(two_segments.folder, {"destination": "invoices"})
+
+
+def test_a_log_that_has_read_everything_is_of_its_source_all_the_same(two_segments: Log) -> None:
+    two_segments.release({0: 5})
+    two_segments.close()
     with pytest.raises(LogError, match="of another source"):
         opened(two_segments.folder, {"destination": "invoices"})
+
+
+def test_a_log_that_never_had_a_row_takes_corrected_options(folder: Path) -> None:
+    """A query with a wrong selector, or the name of another queue, has made it."""
+    wrong = opened(folder, {"destination": "ordres"})
+    wrong.close()
+    right = opened(folder)
+    assert right.uuid == wrong.uuid  # which the checkpoint may have
+    right.append(right.lanes[0], rows("a"))
+    right.close()
+    with pytest.raises(LogError, match="of another source"):
+        opened(folder, {"destination": "ordres"})
 
 
 def test_a_torn_segment(two_segments: Log) -> None:
@@ -285,7 +304,7 @@ class TestFailOnDataLossIsFalse:
         path = two_segments.lanes[0].segments[1].path
         path.write_bytes(path.read_bytes()[:-40])
         again = self.opened(two_segments)
-        again.lanes[0].check_end(5)  # as far as the checkpoint goes
+        again.lanes[0].check(5, 5)  # as far as the checkpoint goes
         again.append(again.lanes[0], rows("f"))
         assert self.read(again, 0, 6) == [0, 5]
         assert path.with_suffix(".damaged").exists()

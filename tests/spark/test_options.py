@@ -68,6 +68,7 @@ def test_the_path_of_load_is_the_url() -> None:
         ({"distributed": "true", "clientId": "me"}, "clientId belongs to one connection"),
         ({"distributed": "perhaps"}, "option distributed"),
         ({"walPath": "s3a://bucket/log"}, "a folder of a file system"),
+        ({"walPath": ""}, "walPath is missing"),  # as of a variable without a value
     ],
 )
 def test_a_wrong_option_is_refused(options: dict[str, str], text: str) -> None:
@@ -141,6 +142,7 @@ class TestSecrets:
     [
         ({"topic": "news"}, "one of queue, topic and destination"),
         ({"queue": "topic:news"}, "give topic instead"),
+        ({"queue": ""}, "a destination needs a name"),
         ({"confirmWindows": "1"}, "did you mean 'confirmWindow'"),
         ({"walPath": "/x"}, "unknown option 'walPath'"),
         ({"transacted": "true", "dedupId": "key"}, "transacted or dedupId"),
@@ -153,6 +155,12 @@ def test_a_wrong_option_of_the_sink_is_refused(options: dict[str, str], text: st
         write_options({"url": "embedded:", "queue": "orders"} | options)
     assert text in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", " ", "topic:"])
+def test_a_destination_without_a_name_is_refused_before_a_task_runs(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="needs a name"):
+        write_options({"url": "embedded:", "destination": name})
 
 
 def test_options_of_the_sink() -> None:

@@ -421,7 +421,7 @@ def test_a_task_waits_longer_for_its_first_message_after_one_that_had_none(
     assert [each.patience for each in run.planner.claims(at, end)] == [2.0]
 
 
-def test_the_first_task_of_a_run_waits_where_no_depth_says_that_there_is_nothing(options: ReadOptions) -> None:
+def test_tasks_of_available_now_wait_where_no_depth_says_that_there_is_nothing(options: ReadOptions) -> None:
     chosen = Run(msgspec.structs.replace(options, selector="n < 100"))
     at = {0: 0, 1: 0}
     end = chosen.ends(at)
@@ -430,6 +430,8 @@ def test_the_first_task_of_a_run_waits_where_no_depth_says_that_there_is_nothing
     for each in claims:
         bodies(each, options)
     next_end = chosen.ends(end)
+    assert {each.patience for each in chosen.planner.claims(end, next_end)} == {2.0}
+    chosen.planner._available_now = False  # a stream asks again
     assert {each.patience for each in chosen.planner.claims(end, next_end)} == {0.1}
     chosen.close()
 

@@ -12,9 +12,10 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadMaxRows
 
 import jmsbridge
-from jmsbridge.spark.distributed import DistributedReader
+from jmsbridge.spark.distributed import Claimed, DistributedReader
 from jmsbridge.spark.log import LogError
 from jmsbridge.spark.options import read_options
+from jmsbridge.spark.receiving import PATIENCE
 from jmsbridge.spark.stream import JmsStreamReader
 
 
@@ -139,14 +140,46 @@ def test_a_checkpoint_of_another_log_goes_on_with_this_one(url: str, tmp_path: P
         assert "of another folder" in report["losses"][0]
 
 
+def test_tasks_of_available_now_wait_for_a_slow_broker_whose_depth_is_unknown(url: str, tmp_path: Path) -> None:
+    """Each opens a consumer: one that got nothing within ``receiveTimeout`` ended the run before its queue was read."""
+    send(url, "orders", "1", "2")
+    given = {"queue": "orders", "selector": "JMSPriority > 0", "distributed": "true", "maxMessagesPerTrigger": "1"}
+    with reading(url, tmp_path, **given) as reader:
+        reader.prepareForTriggerAvailableNow()
+        at = reader.initialOffset()
+        for _ in range(2):
+            end = reader.latestOffset(at)
+            (task,) = reader.partitions(at, end)
+            assert isinstance(task, Claimed)
+            assert task.claim.patience == PATIENCE
+            assert sum(batch.num_rows for batch in reader.read(task)) == 1
+            at = end
+
+
+def test_an_older_checkpoint_fails_before_more_is_received(url: str, tmp_path: Path) -> None:
+    """As from a backup: what came now would stay in the log of a query that cannot go on."""
+    send(url, "orders", "1")
+    with reading(url, tmp_path, queue="orders") as reader:
+        reader.prepareForTriggerAvailableNow()
+        older = reader.initialOffset()
+        reader.commit(reader.latestOffset(older))
+    send(url, "orders", "2")
+    with reading(url, tmp_path, queue="orders") as reader, pytest.raises(LogError, match="were deleted"):
+        reader.latestOffset(older)
+    with jmsbridge.connect(url) as connection:
+        assert connection.admin.depth(jmsbridge.Queue("orders")) == 1
+
+
 @pytest.mark.parametrize(("before", "after"), [({}, {"idProperty": "b"}), ({"idProperty": "a"}, {"idProperty": "b"})])
 def test_ids_of_another_kind_are_refused(
     before: dict[str, str], after: dict[str, str], url: str, tmp_path: Path
 ) -> None:
     """Those that the log has kept would not be known again."""
+    send(url, "orders", "1")
     for given in (before, before):
         with reading(url, tmp_path, queue="orders", **given) as reader:
-            reader.initialOffset()
+            reader.prepareForTriggerAvailableNow()
+            assert reader.latestOffset(reader.initialOffset())["lanes"] == {"0": 1}
     for given in (after, {} if before else after):
         with (
             reading(url, tmp_path, queue="orders", **given) as reader,
