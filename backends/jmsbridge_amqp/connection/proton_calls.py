@@ -92,7 +92,7 @@ class Calls(Protocol):
     def drain(self, link: Any, count: int) -> None:
         """Allow that many more, and ask the broker to send what it has and then to take back the rest of the credit."""
 
-    def give_back_credit(self, link: Any) -> None:
+    def return_credit(self, link: Any) -> None:
         """Answer the broker's drain of a sender."""
 
     def public(self, delivery: Any) -> Any:
@@ -230,7 +230,7 @@ class FastCalls:
         """Ask the broker to use the credit up, or to take back what is left of it."""
         self._lib.pn_link_drain(link, count)
 
-    def give_back_credit(self, link: Any) -> None:
+    def return_credit(self, link: Any) -> None:
         """Answer a drain."""
         if self._lib.pn_link_get_drain(link):
             self._lib.pn_link_drained(link)
@@ -357,7 +357,7 @@ class PublicCalls:
         """Ask the broker to use the credit up, or to take back what is left of it."""
         link.drain(count)
 
-    def give_back_credit(self, link: Any) -> None:
+    def return_credit(self, link: Any) -> None:
         """Answer a drain."""
         if link.drain_mode:
             link.drained()

@@ -23,9 +23,9 @@ class SubscriptionDeadLetters(CopiedDeadLetters[Token]):
         decoder: Decoder,
         naming: Naming,
         queue: str,
-        give_back: Callable[[Token], None],
+        return_original: Callable[[Token], None],
     ) -> None:
-        super().__init__(copier.driver.life, interest, queue, _accept, give_back)
+        super().__init__(copier.driver.life, interest, queue, _accept, return_original)
         self._copier = copier
         self._decoder = decoder
         self._naming = naming

@@ -313,7 +313,7 @@ class Subscription:
             self._look_returned()
         else:
             for token in tokens:
-                self._give_back(token.receiver, token.number, seen=outcome is not Outcome.RELEASED)
+                self._return(token.receiver, token.number, seen=outcome is not Outcome.RELEASED)
             self._answer(ticket)
             self._look_returned()
 
@@ -321,7 +321,7 @@ class Subscription:
         if ticket is not None:
             self._driver.when_written(ticket)
 
-    def _give_back(self, receiver: Receiver, number: int, *, seen: bool) -> None:
+    def _return(self, receiver: Receiver, number: int, *, seen: bool) -> None:
         """Return a message, marked as redelivered if the application has seen it.
 
         The mark is a failed delivery, which brokers count and limit, so it is made only once.
@@ -352,7 +352,7 @@ class Subscription:
                 self._counted.discard(number)
 
     def _return_later(self, token: Token) -> None:
-        self._driver.batch(lambda: self._give_back(token.receiver, token.number, seen=True))
+        self._driver.batch(lambda: self._return(token.receiver, token.number, seen=True))
         self._look_returned()
 
     def _look_returned(self) -> None:
@@ -381,7 +381,7 @@ class Subscription:
 
     def released(self) -> None:
         """The subscription was closed, or refused: its name may be used again."""
-        self._facts.names.give_back(self._interest)
+        self._facts.names.release(self._interest)
 
     def finish(self, done: Done) -> None:
         """Return what is unsettled, and close the receiver."""
@@ -399,7 +399,7 @@ class Subscription:
         receiver = self._receiver
         if receiver is not None and not self._facts.product.keeps_returned:
             for number in list(receiver.unsettled):
-                self._give_back(receiver, number, seen=True)
+                self._return(receiver, number, seen=True)
             self._write_returns()
         self._receiver = None
         self._lose(ChannelLost("the consumer was closed"))

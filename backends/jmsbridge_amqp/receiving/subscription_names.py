@@ -76,7 +76,7 @@ class SubscriptionNames:
         with self._lock:
             return self._active[key, durable] > 0
 
-    def give_back(self, interest: Interest) -> None:
+    def release(self, interest: Interest) -> None:
         """The consumer of this interest was closed."""
         if interest.key is None:
             return

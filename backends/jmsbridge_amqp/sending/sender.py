@@ -105,7 +105,7 @@ class Sender:
         link = self._link
         if link is None or link.handle is None:
             return
-        self._calls.give_back_credit(link.handle)
+        self._calls.return_credit(link.handle)
         self._credit = self._calls.credit(link.handle)
         waiting, driver = self._waiting, self._driver
         if not waiting or self._credit <= 0:

@@ -74,7 +74,7 @@ class _Browser:
     def accept(self, message: Any) -> None:
         """Nothing to do."""
 
-    def give_back(self, message: Any) -> None:
+    def requeue(self, message: Any) -> None:
         """Nothing to do."""
 
     def close(self, library: Library, done: Answered) -> None:

@@ -23,9 +23,9 @@ class SubscriptionDeadLetters(CopiedDeadLetters[Delivery]):
         facts: LinkFacts,
         interest: Interest,
         accept: Callable[[Delivery], None],
-        give_back: Callable[[Delivery], None],
+        return_original: Callable[[Delivery], None],
     ) -> None:
-        super().__init__(facts.life, interest, facts.options.dead_letter_queue, accept, give_back)
+        super().__init__(facts.life, interest, facts.options.dead_letter_queue, accept, return_original)
         self._facts = facts
 
     def read(self, token: Delivery) -> tuple[Envelope, int]:

@@ -54,7 +54,7 @@ class Subscription:
             begins=self._beginning,
         )
         self._flow = Flow(facts, interest, self._known, self._credit, self._open, self._let_go, self._progress)
-        self._dead_letters = SubscriptionDeadLetters(facts, interest, self._accept, self._give_back)
+        self._dead_letters = SubscriptionDeadLetters(facts, interest, self._accept, self._return)
         self._error: BackendError | None = None
         self._closing = threading.Lock()
         self._is_closed = False
@@ -139,7 +139,7 @@ class Subscription:
         if outcome is Outcome.REJECTED and error is None:  # else the broker has ended it, and it is no error
             self._life.thread.post(lambda: self._dead_letters.reject(tokens, failures, ticket))
             return
-        settle = self._accept if outcome is Outcome.ACCEPTED else self._give_back
+        settle = self._accept if outcome is Outcome.ACCEPTED else self._return
         for token in tokens:
             settle(token)
         if self._known is not None and outcome in (Outcome.FAILED, Outcome.REQUEUED):
@@ -155,10 +155,10 @@ class Subscription:
         if self._taker is not None:
             self._taker.accept(token.message)
 
-    def _give_back(self, token: Delivery) -> None:
+    def _return(self, token: Delivery) -> None:
         """Return a message; without a shared subscription it stays here until the consumer is closed."""
         if self._returns and self._flow.settled(token) and self._taker is not None:
-            self._taker.give_back(token.message)
+            self._taker.requeue(token.message)
 
     def _expire(self, token: Delivery) -> None:
         self._credit.allow(1)  # the pump hands it to nobody, so the facade still wants a message

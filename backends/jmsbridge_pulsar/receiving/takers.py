@@ -28,7 +28,7 @@ class Taker(Protocol):
     def accept(self, message: Any) -> None:
         """It is consumed."""
 
-    def give_back(self, message: Any) -> None:
+    def requeue(self, message: Any) -> None:
         """Deliver it again, a little later."""
 
     def close(self, library: Library, done: Answered) -> None:
@@ -81,7 +81,7 @@ class ConsumerTaker:
         except _pulsar.PulsarException:
             return  # it has ended, and the message comes again
 
-    def give_back(self, message: Any) -> None:
+    def requeue(self, message: Any) -> None:
         """See ``Taker``; it is counted as redelivered."""
         with contextlib.suppress(_pulsar.PulsarException):
             self._consumer.negative_acknowledge(message)
@@ -111,7 +111,7 @@ class ReaderTaker:
     def accept(self, message: Any) -> None:
         """Nothing to do."""
 
-    def give_back(self, message: Any) -> None:
+    def requeue(self, message: Any) -> None:
         """Nothing to do."""
 
     def close(self, library: Library, done: Answered) -> None:

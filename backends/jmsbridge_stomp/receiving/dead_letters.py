@@ -19,9 +19,9 @@ class SubscriptionDeadLetters(CopiedDeadLetters[Delivery]):
     """For the I/O thread."""
 
     def __init__(
-        self, facts: LinkFacts, copier: Copier, interest: Interest, give_back: Callable[[Delivery], None]
+        self, facts: LinkFacts, copier: Copier, interest: Interest, return_original: Callable[[Delivery], None]
     ) -> None:
-        super().__init__(facts.sockets.life, interest, facts.dead_letters, _accept, give_back)
+        super().__init__(facts.sockets.life, interest, facts.dead_letters, _accept, return_original)
         self._copier = copier
 
     def read(self, token: Delivery) -> tuple[Envelope, int]:

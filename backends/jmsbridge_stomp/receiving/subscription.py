@@ -77,7 +77,7 @@ class Subscription:
         self._gate = CreditGate(inbox, accept, self._expire, size_of)
         self._selector = _dropped_early(interest) if transaction is not None else None
         self._late = LateWindow(facts.product, interest, self._gate)
-        self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._give_back)
+        self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._return)
         self._receiver: Receiver | None = None
         self._socket: StompSocket | None = None  # its own
         self._attaching = False
@@ -371,7 +371,7 @@ class Subscription:
         if ticket is not None:
             ticket.succeed()
 
-    def _give_back(self, delivery: Delivery) -> None:
+    def _return(self, delivery: Delivery) -> None:
         self._keep_returned(delivery)
         self._facts.sockets.batch(self._look_returned)
 

@@ -29,7 +29,6 @@ class Walk:
         self.granted = 0
         self.settled = 0
         self.done: Counter[str] = Counter()
-        self.given_back = 0
 
     def check(self) -> None:
         """Check that no more messages have come than the credit allows."""

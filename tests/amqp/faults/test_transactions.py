@@ -315,7 +315,7 @@ def test_acceptances_are_told_in_the_transaction(opened: Opened) -> None:
     assert {each.txn for each in settled} == {opened.records.of("discharge")[0][0]}
 
 
-def test_after_a_rollback_messages_can_be_given_back(opened: Opened) -> None:
+def test_after_a_rollback_messages_can_be_returned(opened: Opened) -> None:
     channel = opened.link.channel(True)
     subscription, box = subscribe(channel, QUEUE, 5)
     opened.peer.put("q", text("1"))

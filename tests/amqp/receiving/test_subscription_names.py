@@ -32,10 +32,10 @@ def test_each_consumer_of_a_shared_subscription_has_the_next_number(
 def test_numbers_begin_again_after_the_last_consumer() -> None:
     names, interest = SubscriptionNames("c"), _interest(durable=True, shared=True)
     assert [names.take(interest), names.take(interest)] == ["sub", "sub|2"]
-    names.give_back(interest)
+    names.release(interest)
     assert names.take(interest) == "sub|3"
-    names.give_back(interest)
-    names.give_back(interest)
+    names.release(interest)
+    names.release(interest)
     assert names.take(interest) == "sub"
 
 
@@ -46,7 +46,7 @@ def test_an_unshared_subscription_has_one_name_and_one_consumer() -> None:
     for shared in (False, True):
         with pytest.raises(SubscriptionRefused, match="has a consumer; close"):
             names.take(_interest(durable=True, shared=shared))
-    names.give_back(interest)
+    names.release(interest)
     assert not names.is_active("sub", durable=True)
     assert names.take(interest) == "sub"
     assert names.take(Interest(address=TOPIC)) is None
@@ -63,7 +63,7 @@ def test_consumers_of_a_shared_subscription_agree_on_what_it_is() -> None:
     other = Interest(address=Address("other", topic=True), key="sub", shared=True)
     with pytest.raises(SubscriptionRefused, match="another topic or selector"):
         names.take(other)
-    names.give_back(interest)
+    names.release(interest)
     assert names.take(other) == "sub|volatile1"
 
 
@@ -71,8 +71,8 @@ def test_a_shared_subscription_waits_while_the_broker_may_delete_the_last_one() 
     names, interest = SubscriptionNames(None, pause=3600), _interest(durable=False, shared=True)
     names.take(interest)
     names.take(interest)
-    names.give_back(interest)
+    names.release(interest)
     assert names.pause(interest) == 0  # the other consumer keeps the queue
-    names.give_back(interest)
+    names.release(interest)
     assert 3000 < names.pause(interest) <= 3600
     assert names.pause(_interest(durable=True, shared=True)) == 0

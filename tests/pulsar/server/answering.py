@@ -85,7 +85,7 @@ def _acknowledge(line: "Line", heard: Command) -> None:
 def _redeliver(line: "Line", heard: Command) -> None:
     consumer = line.consumers.get(heard.fields.number(1))
     if consumer is not None:
-        consumer.give_back(heard.fields.all(2), counted=True)
+        consumer.take_back(heard.fields.all(2), counted=True)
         consumer.deliver()
 
 

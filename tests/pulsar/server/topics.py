@@ -85,7 +85,7 @@ class Consumer:
             self.unacknowledged.discard(place.number(2))
             self.subscription.acknowledged.add(place.number(2))
 
-    def give_back(self, places: list[Fields] | None, *, counted: bool) -> None:
+    def take_back(self, places: list[Fields] | None, *, counted: bool) -> None:
         """Return these, or all, to the subscription."""
         numbers = sorted(self.unacknowledged) if not places else [place.number(2) for place in places]
         for number in numbers:
@@ -100,7 +100,7 @@ class Consumer:
         """Its connection has ended, or it was closed."""
         if self in self.subscription.consumers:
             self.subscription.consumers.remove(self)
-        self.give_back(None, counted=False)
+        self.take_back(None, counted=False)
         for other in self.subscription.consumers:
             other.deliver()
         if not (self.subscription.consumers or self.subscription.is_durable):
