@@ -170,16 +170,19 @@ class Sender:
         if ticket is None:
             self._socket.send(outgoing.data, None)
             return
+        self._unanswered += 1
 
         def answered(answer: Refusal | BackendError | None) -> None:
+            self._unanswered -= 1
             if answer is None:
                 ticket.succeed()
             elif isinstance(answer, Refusal):
                 ticket.fail(refused(answer, outgoing.what, self._life.broker, SendRefused))
             else:
                 ticket.fail(answer)
+            self._look()
 
-        self._socket.send(outgoing.data, self._counted(answered))
+        self._socket.send(outgoing.data, answered)
 
     def ask(self, command: str, transaction: str, answered: Answered) -> None:
         """Write a frame about a transaction."""
@@ -205,22 +208,17 @@ class Sender:
         """An answer has come: there may be room, or nothing left to wait for."""
         if self._unanswered == _MOST - 1:
             self._life.thread.post(self._ready)
-        if self.is_idle:
+        if not self._unanswered and self._when_idle:
             waiting, self._when_idle = self._when_idle, []
             for task in waiting:
                 task()
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether every message was answered."""
-        return not self._unanswered
-
     def when_idle(self, task: Callable[[], None]) -> None:
         """Call this once every message was answered."""
-        if self.is_idle:
-            task()
-        else:
+        if self._unanswered:
             self._when_idle.append(task)
+        else:
+            task()
 
     # -- ends
 
