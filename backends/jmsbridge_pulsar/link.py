@@ -55,9 +55,7 @@ def open_link(endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) ->
     """Connect and log in."""
     check_client_id(endpoint)
     link = Link(endpoint, options, events)
-    _living.add(
-        link
-    )  # before it connects, which may be in vain and still under way when the interpreter is shutting down
+    _living.add(link)  # before it connects, which may still be under way when the interpreter shuts down
     if _ending.is_set():
         _living.discard(link)
         raise ConnectFailed(f"{endpoint}: the interpreter is shutting down")

@@ -1,7 +1,6 @@
 """Decides which features are native, emulated or refused on one link, from ``FEATURES`` and the user's setting."""
 
 import logging
-import threading
 from collections.abc import Mapping
 
 import msgspec
@@ -45,15 +44,14 @@ class Plan:
         native: Native,
         settings: Mapping[str, str] | str = "default",
         broker: str = "this broker",
-        warned: set[str] | None = None,
+        warned: dict[tuple[str, str], object] | None = None,
     ) -> None:
         self.native = native
         self.broker = broker
         self.is_quiet = False
         """While a link is restored there is no caller to warn, so prices are logged instead."""
         self._settings = settings
-        self._lock = threading.Lock()  # guards _warned
-        self._warned = set() if warned is None else warned
+        self._warned = {} if warned is None else warned
 
     def outcome(self, feature: Native | str) -> Outcome:
         """The outcome of this feature, given by its capability or its name: native, emulated or refused."""
@@ -90,12 +88,10 @@ class Plan:
         row = _ROWS[feature]
         if outcome == "refused":
             raise UnsupportedFeatureException(f"{self.broker} has no {row.text}{self._remedy(row)}", row.name)
-        text = f"{self.broker} has no {row.text}; {row.emulation}: {row.price}"
-        with self._lock:
-            first = text not in self._warned
-            self._warned.add(text)
-        if not first:
+        this = object()
+        if self._warned.setdefault((self.broker, row.name), this) is not this:  # looked up and set in one step
             return outcome
+        text = f"{self.broker} has no {row.text}; {row.emulation}: {row.price}"
         if self.is_quiet:
             log.warning("%s", text)
         elif row.warns:

@@ -299,7 +299,7 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     options = converted(WriteOptions, ours)
     if sum(each is not None for each in (options.queue, options.topic, options.destination)) > 1:
         raise ConfigurationError("give one of queue, topic and destination")
-    fixed = options.fixed
+    fixed = options.fixed  # raises for an empty destination: here, not in the tasks
     if options.queue is not None and not isinstance(fixed, Queue):
         raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
     if options.transacted and options.dedup_id not in (MESSAGE_ID, "none"):

@@ -103,9 +103,9 @@ class Planner:
     def claims(self, start: dict[int, int], end: dict[int, int]) -> Iterator[Claim]:
         """The claims of a batch: those of its segments that are published, and for the rest new ones."""
         for lane in self._log.lanes:
-            lane.check(start[lane.number], start[lane.number])  # before more is received
-            at, until = max(start[lane.number], lane.low), end[lane.number]
-            for segment in lane.covering(start[lane.number], min(until, lane.end)):
+            begin, until = start[lane.number], end[lane.number]
+            at = max(begin, lane.low)
+            for segment in lane.covering(begin, max(begin, min(until, lane.end))):
                 yield self._claim(lane, segment.start, segment.end)
                 at = segment.end
             if at < until:

@@ -56,9 +56,14 @@ def subscription_name(facts: LinkFacts, interest: Interest) -> str:
     return name if interest.durable else f"{NON_DURABLE}{name}"
 
 
+def _new_name(facts: LinkFacts) -> str:
+    """For a consumer or reader, which the relay knows by it."""
+    return f"{facts.sender}-{next(_numbers)}"
+
+
 def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done) -> None:
     """Open what takes its messages, as ``credit`` allows."""
-    consumer = f"{facts.sender}-{next(_numbers)}"
+    consumer = _new_name(facts)
     facts.controlled[consumer] = credit
     topic, name = facts.names.topic(interest.address), subscription_name(facts, interest)
 
@@ -93,7 +98,7 @@ def reader_settings(window: int) -> Any:
 
 def open_reader(facts: LinkFacts, topic: str, start: Any, settings: Any, what: str) -> Any:
     """Open a reader of the client library from a message on; blocks."""
-    name = f"{facts.sender}-{next(_numbers)}"
+    name = _new_name(facts)
     settings.reader_name(name)
 
     def open_it(done: Done) -> None:
@@ -138,7 +143,7 @@ def partitions_of(facts: LinkFacts, address: Address) -> list[str]:
 
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
     """Make the subscription of a queue: a topic without one keeps nothing. It takes no message from others."""
-    consumer = f"{facts.sender}-{next(_numbers)}"
+    consumer = _new_name(facts)
     facts.controlled[consumer] = Credit(facts.life, {}, {}, lambda _: None, durable=True, takes=False)
 
     def opened(result: Any, made: Any) -> None:

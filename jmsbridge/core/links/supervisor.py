@@ -134,7 +134,7 @@ class Supervisor:
         self._lost_channels: deque[tuple[Channel, BackendError]] = deque(maxlen=_KEPT_CHANNELS)
         self._link: Link | None = None
         self._plan: Plan | None = None
-        self._warned: set[str] = set()
+        self._warned: dict[tuple[str, str], object] = {}
         self._ready = False  # whether the application may use the link
         self._closed = False
         self._failure: BackendError | None = None

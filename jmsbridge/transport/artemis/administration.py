@@ -174,8 +174,9 @@ class ArtemisAdmin(ABC):
     def _listed(self, requests: list[Request], what: str) -> list[Reply]:
         """The replies to requests for lists."""
         replies, deadline = self._replies(requests, what), time.monotonic() + _LISTS_AGAIN
-        while failed := [at for at, reply in enumerate(replies) if not (reply.succeeded or operations.has_code(reply))]:
-            if time.monotonic() > deadline:
+        while time.monotonic() <= deadline:
+            failed = [at for at, reply in enumerate(replies) if not (reply.succeeded or operations.has_code(reply))]
+            if not failed:
                 break
             for at, reply in zip(failed, self._replies([requests[at] for at in failed], what), strict=True):
                 replies[at] = reply
