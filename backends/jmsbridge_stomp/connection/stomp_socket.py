@@ -218,7 +218,7 @@ class StompSocket:
         unflushed, self._unflushed, self._size = self._unflushed, [], 0
         if unflushed:
             self._wrote = time.monotonic()
-            self._stream.write(b"".join(unflushed))
+            self._stream.write(*unflushed)
 
     def _emptied(self) -> None:
         self._sockets.guard(self._go_on)
