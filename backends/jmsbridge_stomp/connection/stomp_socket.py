@@ -196,10 +196,11 @@ class StompSocket:
             self._sockets.guard(self.flush)
 
     def _append(self, data: bytes) -> None:
+        size = len(data)
         self._last = self._produced
         self._unflushed.append(data)
-        self._size += len(data)
-        self._produced += len(data)
+        self._size += size
+        self._produced += size
 
     @property
     def has_room(self) -> bool:

@@ -22,10 +22,10 @@ from jmsbridge_stomp.protocol.frames import MOST_LINE, Unencodable, header
 __all__ = ["Encoder", "Side"]
 
 _LONGEST: Final = 2000  # characters of a header's value: at most 8000 bytes
+_LONGEST_NAME: Final = 490  # characters of a property's name that has a header: with such a value less than MOST_LINE
 _PIECE: Final = 4000  # characters of one header of JSON, which escapes may double
 _PIECES: Final = 200
 _KNOWN: Final = 128  # kinds of messages whose types are cached, and names of properties
-_SHORT: Final = 64  # characters of a name that is cached
 _MOST: Final = 400  # properties in headers of their own
 _STRUCTURES: Final[dict[BodyKind, Callable[[Any], bytes]]] = {
     BodyKind.MAP: encode_map,
@@ -140,17 +140,19 @@ class Encoder:
         if types:
             lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
         begins, more = self._begins, side.properties
+        room = _MOST - len(lines)
         for name, text in texts.items():
             begin = begins.get(name)
             if begin is None:
                 begin = self._begin(name)
-            is_long = len(text) > _LONGEST or len(begin) + 4 * len(text) >= MOST_LINE
-            if not begin or is_long or len(lines) >= _MOST or properties[name] is None:
+            if not begin or room <= 0 or len(text) > _LONGEST or properties[name] is None:
                 more[name] = text
             elif text.isascii() and text.isprintable() and ":" not in text and "\\" not in text:
                 lines.append(b"%b%b\n" % (begin, text.encode()))
+                room -= 1
             elif _fits(text):
                 lines.append(header(name, text))
+                room -= 1
             else:
                 more[name] = text
         if "JMSXGroupID" in properties:
@@ -158,9 +160,9 @@ class Encoder:
 
     def _begin(self, name: str) -> bytes:
         """How the header of a property begins; empty if it has none of its own."""
-        has_own = is_plain_name(name) and _fits(name) and not self._dialect.hides(name)
+        has_own = len(name) <= _LONGEST_NAME and is_plain_name(name) and _fits(name) and not self._dialect.hides(name)
         begin = f"{name}:".encode() if has_own else b""
-        if len(self._begins) < _KNOWN and len(name) <= _SHORT:
+        if len(self._begins) < _KNOWN:
             self._begins[name] = begin
         return begin
 
