@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import lru_cache
 from inspect import iscoroutinefunction
 
 import msgspec
@@ -94,7 +95,10 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
 
 def where(destination: Destination | str) -> Destination:
     """A destination, or the one that a text names."""
-    return destination_named(destination) if isinstance(destination, str) else arguments.destination(destination)
+    return _named(destination) if isinstance(destination, str) else arguments.destination(destination)
+
+
+_named = lru_cache(1000)(destination_named)
 
 
 def concurrency_of(value: int | tuple[int, int], name: str) -> tuple[int, int]:

@@ -1,9 +1,9 @@
 """Sessions that many threads share: each is lent to one thread at a time."""
 
 import contextlib
-import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterator
+from queue import Empty, SimpleQueue
 
 from jmsbridge.connection import Connection
 from jmsbridge.consumer import MessageConsumer
@@ -65,7 +65,9 @@ class SessionPool:
         self._connection = connection
         self._mode = mode
         self._limit = limit
-        self._free = threading.BoundedSemaphore(limit)
+        self._permits: SimpleQueue[None] = SimpleQueue()  # a semaphore would cost a send several microseconds
+        for _ in range(limit):
+            self._permits.put(None)
         self._idle: deque[LentSession] = deque()
 
     @contextlib.contextmanager
@@ -75,10 +77,12 @@ class SessionPool:
         Waits at most ``send_timeout`` for a session, then ResourceAllocationException.
         """
         patience = self._connection._core.options.send_timeout
-        if not self._free.acquire(timeout=patience):
+        try:
+            self._permits.get(timeout=patience)
+        except Empty:
             raise ResourceAllocationException(
                 f"all {self._limit} sessions of this template were in use for {patience:g} s; raise sessions=…"
-            )
+            ) from None
         try:
             try:
                 lent = self._idle.pop()
@@ -92,4 +96,4 @@ class SessionPool:
                 raise
             self._idle.append(lent)
         finally:
-            self._free.release()
+            self._permits.put(None)

@@ -130,7 +130,7 @@ _READ: Final[dict[str, Callable[[Any], Any]]] = {
 # -- properties
 
 _TO_TEXT: Final[dict[type, tuple[str, Callable[[Any], str]]]] = {
-    bool: ("boolean", lambda value: "true" if value else "false"),
+    bool: ("boolean", {True: "true", False: "false"}.__getitem__),
     Byte: ("byte", int.__repr__),
     Short: ("short", int.__repr__),
     int: ("int", int.__repr__),

@@ -185,7 +185,7 @@ class Pipe:
         except Malformed as error:
             self._relay.end(self, error)
             return
-        self._near.write(b"".join(passing))
+        self._near.write(*passing)
         if self._near.backlog > _HIGH:
             self._far.hold(True)
 

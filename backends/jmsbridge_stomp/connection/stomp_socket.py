@@ -196,10 +196,11 @@ class StompSocket:
             self._sockets.guard(self.flush)
 
     def _append(self, data: bytes) -> None:
+        size = len(data)
         self._last = self._produced
         self._unflushed.append(data)
-        self._size += len(data)
-        self._produced += len(data)
+        self._size += size
+        self._produced += size
 
     @property
     def has_room(self) -> bool:
@@ -218,7 +219,7 @@ class StompSocket:
         unflushed, self._unflushed, self._size = self._unflushed, [], 0
         if unflushed:
             self._wrote = time.monotonic()
-            self._stream.write(b"".join(unflushed))
+            self._stream.write(*unflushed)
 
     def _emptied(self) -> None:
         self._sockets.guard(self._go_on)

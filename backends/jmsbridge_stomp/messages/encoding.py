@@ -22,9 +22,10 @@ from jmsbridge_stomp.protocol.frames import MOST_LINE, Unencodable, header
 __all__ = ["Encoder", "Side"]
 
 _LONGEST: Final = 2000  # characters of a header's value: at most 8000 bytes
+_LONGEST_NAME: Final = 490  # characters of a property's name that has a header: with such a value less than MOST_LINE
 _PIECE: Final = 4000  # characters of one header of JSON, which escapes may double
 _PIECES: Final = 200
-_KNOWN: Final = 128  # kinds of messages whose types are cached
+_KNOWN: Final = 128  # kinds of messages whose types are cached, and names of properties
 _MOST: Final = 400  # properties in headers of their own
 _STRUCTURES: Final[dict[BodyKind, Callable[[Any], bytes]]] = {
     BodyKind.MAP: encode_map,
@@ -69,6 +70,7 @@ class Encoder:
         # On RabbitMQ it would make a queue that belongs to the connection.
         self._transient = b"" if dialect.amqp else b"persistent:false\n"
         self._target: tuple[Address | None, bytes] = (None, b"")
+        self._begins: dict[str, bytes] = {}  # how the headers of properties begin, as far as remembered
 
     def encode(self, envelope: Envelope, now: int, *, is_copy: bool = False) -> bytes:
         """What follows the command and ``receipt`` in a frame; AddressRefused, or Unencodable for what it cannot carry.
@@ -85,7 +87,7 @@ class Encoder:
             self._dialect.check(envelope.reply_to)
         self._rare(envelope, now, side, lines)
         if envelope.properties:
-            _properties(envelope.properties, self._dialect, side, lines)
+            self._properties(envelope.properties, side, lines)
         body = self._body(envelope.kind, envelope.body, side, lines)
         lines += _side_lines(side)
         data = b"".join((*lines, b"\n", body, b"\0"))
@@ -133,6 +135,37 @@ class Encoder:
         if self._detects and envelope.duplicate_id is not None:
             lines.append(header("_AMQ_DUPL_ID", envelope.duplicate_id))
 
+    def _properties(self, properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
+        texts, types = encode_properties(properties)
+        if types:
+            lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
+        begins, more = self._begins, side.properties
+        room = _MOST - len(lines)
+        for name, text in texts.items():
+            begin = begins.get(name)
+            if begin is None:
+                begin = self._begin(name)
+            if not begin or room <= 0 or len(text) > _LONGEST or properties[name] is None:
+                more[name] = text
+            elif text.isascii() and text.isprintable() and ":" not in text and "\\" not in text:
+                lines.append(b"%b%b\n" % (begin, text.encode()))
+                room -= 1
+            elif _fits(text):
+                lines.append(header(name, text))
+                room -= 1
+            else:
+                more[name] = text
+        if "JMSXGroupID" in properties:
+            _group_lines(properties, lines)
+
+    def _begin(self, name: str) -> bytes:
+        """How the header of a property begins; empty if it has none of its own."""
+        has_own = len(name) <= _LONGEST_NAME and is_plain_name(name) and _fits(name) and not self._dialect.hides(name)
+        begin = f"{name}:".encode() if has_own else b""
+        if len(self._begins) < _KNOWN:
+            self._begins[name] = begin
+        return begin
+
     def _if_unfit(self, name: str, text: str, lines: list[bytes]) -> str | None:
         """Add a header, and return None; or return the text if it does not fit into one."""
         if not text or not _fits(text) or not self._dialect.is_short(text):
@@ -176,29 +209,10 @@ def _fits(text: str) -> bool:
     return text.isascii() or is_unicode(text)
 
 
-@lru_cache(_KNOWN)
-def _line_begin(name: str) -> bytes:
-    """How the header of a property begins; empty if it has none of its own."""
-    return f"{name}:".encode() if is_plain_name(name) and _fits(name) else b""
-
-
-def _properties(properties: dict[str, Any], dialect: Dialect, side: Side, lines: list[bytes]) -> None:
-    texts, types = encode_properties(properties)
-    if types:
-        lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
-    more: dict[str, str] = {}
-    for name, text in texts.items():
-        begin = b"" if dialect.hides(name) else _line_begin(name)
-        has_room = len(lines) < _MOST and len(begin) + 4 * len(text) < MOST_LINE
-        if begin and properties[name] is not None and has_room and _fits(text):
-            plain = ":" not in text and "\\" not in text and text.isprintable()
-            lines.append(begin + text.encode() + b"\n" if plain else header(name, text))
-        else:
-            more[name] = text
-    side.properties = more
-    group = properties.get("JMSXGroupID")
+def _group_lines(properties: dict[str, Any], lines: list[bytes]) -> None:
+    """What the broker needs to know of a message group."""
+    group, sequence = properties["JMSXGroupID"], properties.get("JMSXGroupSeq")
     if isinstance(group, str) and group and _fits(group):
-        sequence = properties.get("JMSXGroupSeq")
         lines.append(header("JMSXGroupID", group))
         if type(sequence) is int and sequence in _SEQUENCES:
             lines.append(b"JMSXGroupSeq:%d\n" % sequence)

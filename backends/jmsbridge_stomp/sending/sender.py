@@ -8,8 +8,9 @@ while still reads acknowledgements.
 import time
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 
-from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused
+from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused, Ticket
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
@@ -171,18 +172,17 @@ class Sender:
             self._socket.send(outgoing.data, None)
             return
         self._unanswered += 1
+        self._socket.send(outgoing.data, partial(self._answered, outgoing, ticket))
 
-        def answered(answer: Refusal | BackendError | None) -> None:
-            self._unanswered -= 1
-            if answer is None:
-                ticket.succeed()
-            elif isinstance(answer, Refusal):
-                ticket.fail(refused(answer, outgoing.what, self._life.broker, SendRefused))
-            else:
-                ticket.fail(answer)
-            self._look()
-
-        self._socket.send(outgoing.data, answered)
+    def _answered(self, outgoing: Outgoing, ticket: Ticket, answer: Refusal | BackendError | None) -> None:
+        self._unanswered -= 1
+        if answer is None:
+            ticket.succeed()
+        elif isinstance(answer, Refusal):
+            ticket.fail(refused(answer, outgoing.what, self._life.broker, SendRefused))
+        else:
+            ticket.fail(answer)
+        self._look()
 
     def ask(self, command: str, transaction: str, answered: Answered) -> None:
         """Write a frame about a transaction."""

@@ -10,7 +10,7 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from jmsbridge.transport.network.forking import abandoned_at_fork
 from jmsbridge.transport.network.loop import EpollLoop, SelectorLoop, Timer
@@ -24,6 +24,7 @@ _SLOW = 8_000  # answers in a second
 _ANSWER = 15e-6  # seconds in which the fastest broker answers one of many: a rest is over before it has no work left
 _REST = 4e-3  # seconds, at most
 _RECORD = 1 << 14  # bytes in one record of TLS, at most
+_PARTS = 1000  # for one call; the kernel takes 1024
 
 
 class ByteStream:
@@ -174,39 +175,51 @@ class ByteStream:
         """How many bytes wait because the socket is full."""
         return len(self._unwritten)
 
-    def write(self, data: bytes) -> None:
+    def write(self, *parts: bytes) -> None:
         """Write, in order; what the socket does not take is written later."""
         if self._socket is None:
             return
         tls = self._tls
-        self._put(data if tls is None else tls.encrypt(data, self._sent + len(self._unwritten)))
+        if tls is not None:
+            self._put(tls.encrypt(b"".join(parts), self._sent + len(self._unwritten)))
+        elif len(parts) <= _PARTS:
+            self._put(*parts)
+        else:
+            self._put(b"".join(parts))
 
-    def _put(self, data: bytes) -> None:
-        was_empty = not self._unwritten
-        self._unwritten += data
-        if was_empty and data:
-            self._write_more()
-
-    def _write_more(self) -> None:
-        connected, unwritten, tls = self._socket, self._unwritten, self._tls
-        if connected is None:
+    def _put(self, *parts: bytes) -> None:
+        size = sum(map(len, parts))
+        if not size:
             return
-        try:
-            while unwritten:
-                sent = connected.send(unwritten)
-                self._sent += sent
-                del unwritten[:sent]
-        except BlockingIOError:
-            pass  # the rest is written when the socket has room again
-        except OSError as error:
-            self._count(tls)
-            self._break(error)
-            return
-        self._count(tls)
+        passed = 0 if self._unwritten else self._pass(parts)
+        if passed < size and self._socket is not None:
+            self._unwritten += b"".join(parts)[passed:]
         self._watch()
 
-    def _count(self, tls: "_Tls | None") -> None:
+    def _write_more(self) -> None:
+        passed = self._pass((self._unwritten,))
+        del self._unwritten[:passed]
+        self._watch()
+
+    def _pass(self, parts: Sequence[bytes | bytearray]) -> int:
+        """Pass bytes to the kernel; returns how many it took.
+
+        The parts are not joined first, which costs large messages as much again: the memory for it comes from the
+        kernel page by page, and goes back to it.
+        """
+        connected, tls = self._socket, self._tls
+        if connected is None:
+            return 0
+        try:
+            passed = connected.sendmsg(parts)
+        except BlockingIOError:
+            return 0  # they are written when the socket has room again
+        except OSError as error:
+            self._break(error)
+            return 0
+        self._sent += passed
         self.written = self._sent if tls is None else tls.written(self._sent)
+        return passed
 
     def _watch(self) -> None:
         events = (0 if self._rests else self._reads) | (self._loop.WRITE if self._unwritten else 0)

@@ -204,6 +204,20 @@ def test_what_a_full_socket_did_not_take_is_written_later(
     assert server.read_all() == data + data
 
 
+@pytest.mark.parametrize(("count", "size"), [(3, 5_000_000), (900, 10_000), (70_000, 100)])
+def test_parts_are_written_in_order(
+    world: World, server: Server, contexts: tuple[ssl.SSLContext, ssl.SSLContext], count: int, size: int
+) -> None:
+    """Parts of which the socket takes some, or some of one, and more than the kernel takes in a call."""
+    world.connect("localhost", server.port, client_of(server, contexts))
+    parts = [(number % 251).to_bytes() * size for number in range(count)]
+    world.do(lambda: world.stream.write(*parts))
+    server._reads.set()
+    eventually(lambda: world.do(lambda: world.stream.written) == count * size)
+    world.do(world.stream.close)
+    assert server.read_all() == b"".join(parts)
+
+
 def test_what_arrives_and_the_end(
     world: World, server: Server, contexts: tuple[ssl.SSLContext, ssl.SSLContext]
 ) -> None:
