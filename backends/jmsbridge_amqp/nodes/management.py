@@ -12,6 +12,7 @@ from typing import Any
 import proton
 
 from jmsbridge.spi import BackendError
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.amqp_link import AmqpLink
 from jmsbridge_amqp.connection.driver import Driver
@@ -126,7 +127,7 @@ class Management:
         self._sender = self._receiver = None
         self._fail(BackendError(f"{self._driver.life.broker} ended the management of queues ({failure})"))
         if session is not None:
-            session.end(_nothing)
+            session.end(ignored)
 
     def _lost(self) -> None:
         self._fail(self._driver.life.lost_early())
@@ -136,7 +137,3 @@ class Management:
         unanswered, self._unanswered = self._unanswered, {}
         for answered in unanswered.values():
             answered(0, "", error)
-
-
-def _nothing() -> None:
-    """Ignore an answer for which nobody waits."""

@@ -13,7 +13,7 @@ from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkEvents, Lin
 from jmsbridge.transport.network.diagnosis import SILENT
 from jmsbridge.transport.network.io_thread import IoThread
 
-__all__ = ["DEADLINE", "Done", "LinkLife", "Wire", "after_all"]
+__all__ = ["DEADLINE", "Done", "LinkLife", "Wire", "after_all", "ignored"]
 
 log = logging.getLogger("jmsbridge.transport")
 
@@ -250,6 +250,10 @@ def after_all(starts: Iterable[Callable[[Done], object]], then: Callable[[], Non
     for start in waiting:
         start(done)
     done()
+
+
+def ignored(*_: object) -> None:
+    """For an answer that no caller waits for."""
 
 
 class _Wait:
