@@ -291,7 +291,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
     def end(self) -> None:
         """The link is lost: answer everything; I/O thread."""
         self._box.refuse_all()
-        self._answer_all(self._life.lost_early(), self._driver.doubt)
+        self._answer_all(self._life.lost(), self._driver.doubt)
 
 
 class _Unasked:

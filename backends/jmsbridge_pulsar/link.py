@@ -268,7 +268,7 @@ class Link(PulsarAdmin, PulsarPositions):
 
     def answer_all(self) -> None:
         """The link is lost."""
-        self._producers.end(self._life.lost_late(), self._life.lost_early())
+        self._producers.end(self._life.lost(in_doubt=True), self._life.lost())
         for channel in list(self._channels):
             channel.end()
 

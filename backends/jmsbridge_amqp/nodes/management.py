@@ -130,7 +130,7 @@ class Management:
             session.end(ignored)
 
     def _lost(self) -> None:
-        self._fail(self._driver.life.lost_early())
+        self._fail(self._driver.life.lost())
 
     def _fail(self, error: BackendError) -> None:
         self._waiting.clear()

@@ -177,7 +177,7 @@ class Subscription:
 
     def _ended(self) -> BackendError | None:
         if self._life.is_over:
-            return self._life.lost_early()
+            return self._life.lost()
         return self._error
 
     def _failed(self, error: BackendError) -> None:
