@@ -19,8 +19,9 @@ _HEAD = """# Capabilities
 
 Written by `python -m tools.pages`; do not edit.
 
-A backend says what its broker can do by itself, one flag of `jmsbridge.spi.Native` for each promise below; the
-compliance suite tests what is claimed. What is missing is emulated by the client or refused with `UnsupportedFeature`.
+JMS promises more than some brokers can do by themselves. A backend says what its broker can do, with one flag of
+`jmsbridge.spi.Native` for each promise below, and the compliance suite tests these claims. What is missing is emulated
+by the client or refused with `UnsupportedFeature`.
 The option `emulation` changes that: `allow` emulates everything that can be, `refuse` nothing; by feature,
 `emulation = { transactions = "refuse" }`. *Warns* means an `EmulationWarning`, once per connection and feature.
 `jmsbridge backends` and `jmsbridge doctor TARGET` show what holds for a broker.

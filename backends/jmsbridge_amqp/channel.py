@@ -12,12 +12,11 @@ from jmsbridge.spi import (
     Envelope,
     Inbox,
     Interest,
-    LinkLost,
     NotSupported,
     Ticket,
 )
 from jmsbridge.transport.deliveries.expiry import now_ms
-from jmsbridge.transport.network.link_life import DEADLINE, Done, after_all
+from jmsbridge.transport.network.link_life import DEADLINE, Done, after_all, ignored
 from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
 from jmsbridge_amqp.connection.errors import FULL, Failure, attach_error
 from jmsbridge_amqp.connection.link_group import LinkGroup
@@ -66,7 +65,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
 
         def attached(failure: Failure | None) -> None:
             if failure is not None:
-                self.finish(_nobody)
+                self.finish(ignored)
                 done(None, self._no_transactions(failure))
                 return
             assert self._coordinator is not None
@@ -292,7 +291,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
     def end(self) -> None:
         """The link is lost: answer everything; I/O thread."""
         self._box.refuse_all()
-        self._answer_all(self._life.lost_early(), self._driver.doubt)
+        self._answer_all(self._life.lost(), self._driver.doubt)
 
 
 class _Unasked:
@@ -304,7 +303,3 @@ class _Unasked:
     def fail(self, error: BackendError) -> None:
         """The caller did not want to know."""
         log.debug("a message that was to be sent without confirmation was not sent: %s", error)
-
-
-def _nobody(result: object, error: LinkLost | BackendError | None) -> None:
-    """Ignore an answer for which nobody waits."""

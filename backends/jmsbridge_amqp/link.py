@@ -86,7 +86,6 @@ class Link(AmqpAdmin):
         self._life.when_lost.append(self._answer_all)
         self._channels: set[Channel] = set()
         self._group_channels: set[GroupChannel] = set()
-        self._facts: LinkFacts | None = None
 
     # -- opening
 
@@ -166,7 +165,6 @@ class Link(AmqpAdmin):
     def channel(self, transacted: bool) -> Channel:
         """Begin a session."""
         self._life.check()
-        assert self._facts is not None
         if transacted and Native.TRANSACTIONS not in self.native:
             raise NotSupported(f"{self.broker} has no transactions over AMQP 1.0")
         made = Channel(self._facts, self._channels.discard)
@@ -201,7 +199,6 @@ class Link(AmqpAdmin):
 
     def delete(self, address: Address) -> None:
         """Delete a temporary destination, as far as the broker has something for that."""
-        assert self._facts is not None
         nodes = self._facts.nodes
         if nodes is None:
             super().delete(address)
@@ -211,7 +208,6 @@ class Link(AmqpAdmin):
     def unsubscribe(self, key: str, address: Address | None) -> None:
         """Delete a durable subscription."""
         self._life.check()
-        assert self._facts is not None
         if Native.DURABLE not in self.native:
             raise NotSupported(f"{self.broker} has no durable subscriptions over AMQP 1.0")
         client_id = self.endpoint.client_id
@@ -225,7 +221,6 @@ class Link(AmqpAdmin):
         topic = None if client_id else self._facts.naming.text(Address(f"{key}.unsubscribed", topic=True))
 
         def ask(done: Done) -> None:
-            assert self._facts is not None
             if topic is not None and self._facts.product.names_queues:
                 unsubscribe_by_queue(self._driver, name, key, topic, done)
             else:

@@ -68,7 +68,7 @@ class Channel:
         producers.flush()
 
     def _refuse(self, outgoing: Outgoing) -> None:
-        outgoing.fail(self._life.lost_early())
+        outgoing.fail(self._life.lost())
 
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Subscribe without credit."""
@@ -115,4 +115,4 @@ class Channel:
         """The link is lost; I/O thread."""
         self._box.refuse_all()
         for subscription in list(self._subscriptions):
-            subscription.end(self._life.lost_early())
+            subscription.end(self._life.lost())

@@ -82,6 +82,9 @@ at_fork(after_in_child=_keep_all)
 class Link(PulsarAdmin, PulsarPositions):
     """Its methods are for any thread."""
 
+    _facts: LinkFacts
+    """There once the link is connected."""
+
     def __init__(self, endpoint: Endpoint, options: PulsarOptions, events: LinkEvents) -> None:
         self.native: Native = _native(options)
         self.broker = "Pulsar"
@@ -95,7 +98,6 @@ class Link(PulsarAdmin, PulsarPositions):
         # None: made, and not again while there is a producer, which ends with its topic; else those who wait for it
         self._queues: dict[Address, list[Done] | None] = {}
         self._channels: set[Channel] = set()
-        self._facts: LinkFacts | None = None
         self._connecting: Done | None = None
         self._holder: Any = None  # the consumer that has the client id
 
@@ -147,7 +149,6 @@ class Link(PulsarAdmin, PulsarPositions):
     def _reserve(self, connecting: Done) -> None:
         """Take the client id, if there is one, for this link."""
         client_id, facts = self.endpoint.client_id, self._facts
-        assert facts is not None
         if client_id is None:
             connecting(None, None)
             return
@@ -167,7 +168,6 @@ class Link(PulsarAdmin, PulsarPositions):
         reserve_client_id(facts, client_id, reserved)
 
     def _make_queue(self, address: Address, done: Done) -> None:
-        assert self._facts is not None
         waiting = self._queues.get(address, [])
         if address.topic or waiting is None:
             done(None, None)
@@ -192,7 +192,6 @@ class Link(PulsarAdmin, PulsarPositions):
     def channel(self, transacted: bool) -> Channel:
         """Make a channel."""
         self._life.check()
-        assert self._facts is not None
         if transacted:
             raise NotSupported(f"Pulsar's client library has no transactions ({self.broker})")
         made = Channel(self._facts, self._channels.discard)
@@ -212,7 +211,6 @@ class Link(PulsarAdmin, PulsarPositions):
     def _administration(self) -> tuple[Rest, Names]:
         self._life.check()
         facts = self._facts
-        assert facts is not None
         if facts.rest is None:
             raise NotSupported(f"{self.broker} is administered over REST: set option admin_url")
         return facts.rest, facts.names
@@ -229,14 +227,12 @@ class Link(PulsarAdmin, PulsarPositions):
         """Delete a durable subscription."""
         rest, names = self._administration()
         facts = self._facts
-        assert facts is not None
         name = subscription_name(facts, Interest(address=address or Address("", True), key=key, durable=True))
         topic = None if address is None else names.topic(address)
         delete_subscription(rest, self._options.namespace, topic, name, (key, facts.client_id))
 
     def _reading(self) -> LinkFacts:
         self._life.check()
-        assert self._facts is not None
         return self._facts
 
     def close(self) -> None:
@@ -272,7 +268,7 @@ class Link(PulsarAdmin, PulsarPositions):
 
     def answer_all(self) -> None:
         """The link is lost."""
-        self._producers.end(self._life.lost_late(), self._life.lost_early())
+        self._producers.end(self._life.lost(in_doubt=True), self._life.lost())
         for channel in list(self._channels):
             channel.end()
 

@@ -189,7 +189,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
         life = self._life
         self._box.refuse_all()
         if self.transaction is not None:
-            self.transaction.end(life.lost_early())
-        self._sender.end(lambda doubt: life.lost_late() if doubt else life.lost_early())
+            self.transaction.end(life.lost())
+        self._sender.end(life.lost)
         for subscription in list(self._subscriptions):
-            subscription.end(life.lost_early())
+            subscription.end(life.lost())

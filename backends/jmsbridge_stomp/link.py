@@ -65,7 +65,6 @@ class Link(StompAdmin):
         self._life.when_lost.append(self._answer_all)
         self._main = StompSocket(self._sockets, options, self._life.die)
         self._channels: set[Channel] = set()
-        self._facts: LinkFacts | None = None
         self._copier: Copier | None = None
 
     # -- opening
@@ -163,7 +162,6 @@ class Link(StompAdmin):
 
     def _channel(self, transacted: bool, *, only_sends: bool) -> Channel:
         self._life.check()
-        assert self._facts is not None
         assert self._copier is not None
         if transacted and Native.SEND_TRANSACTIONS not in self.native:
             raise NotSupported(f"{self.broker} has no transactions over STOMP")
@@ -179,7 +177,6 @@ class Link(StompAdmin):
     def unsubscribe(self, key: str, address: Address | None) -> None:
         """Delete a durable subscription."""
         self._life.check()
-        assert self._facts is not None
         if Native.DURABLE not in self.native:
             raise NotSupported(f"over STOMP jmsbridge has no durable subscriptions on {self.broker} ({key!r})")
         if self.endpoint.client_id is None and not self._facts.product.managed:

@@ -177,7 +177,7 @@ class QueuedChannel(ABC, Generic[M, X]):
             self._box.refuse_all()
 
     def _refuse(self, item: M | Command) -> None:
-        item.fail(self._life.lost_early() if self._lost is None else ChannelLost(str(self._lost)))
+        item.fail(self._life.lost() if self._lost is None else ChannelLost(str(self._lost)))
 
     def _go_on(self) -> None:
         """There is room, or a transaction has ended: serve what waits, then close if that is asked."""

@@ -67,11 +67,11 @@ def bodies(claim: Claim, options: ReadOptions) -> list[str]:
 class Run:
     """The driver's side of a query with AvailableNow, which a test can end anywhere as a crash would."""
 
-    def __init__(self, options: ReadOptions, *, available_now: bool = True) -> None:
+    def __init__(self, options: ReadOptions) -> None:
         self.options = options
         self.log = Log(Path(str(options.wal_path)), {}, options.receivers, options.dedup_retention)
         self.planner = Planner(options, self.log)
-        self.planner.start(available_now=available_now)
+        self.planner.start(available_now=True)
 
     def ends(self, start: dict[int, int]) -> dict[int, int]:
         self.planner.refresh()

@@ -20,17 +20,14 @@ PYTHON_LAWS: dict[str, _Law] = {
 TEXT_LAWS: dict[str, _Law] = {"places": places.check, "vocabulary": vocabulary.check}
 
 
-def violations(law: str | None = None) -> list[Violation]:
-    """Every violation of all laws, or of the given one."""
+def violations() -> list[Violation]:
+    """Every violation of all laws."""
     everything = sources()
     python = python_sources(everything)
     found: list[Violation] = []
     for laws, among in ((PYTHON_LAWS, python), (TEXT_LAWS, everything)):
-        for name, check in laws.items():
-            if law in (None, name):
-                found += (violation for source in among for violation in check(source))
-    if law in (None, "packages"):
-        found += packages.check()
-    if law in (None, "structure"):
-        found += structure.check(python)
+        for check in laws.values():
+            found += (violation for source in among for violation in check(source))
+    found += packages.check()
+    found += structure.check(python)
     return sorted(found, key=lambda violation: (violation.path, violation.line))

@@ -84,12 +84,12 @@ class Source:
         return ".".join([*package, *([node.module] if node.module else [])])
 
 
-def sources(root: Path = ROOT) -> list[Source]:
+def sources() -> list[Source]:
     """Every text file that belongs to the project, whether committed or not yet."""
     found = []
-    for path in _paths(root):
+    for path in _paths():
         try:
-            found.append(Source(PurePosixPath(path.relative_to(root)), path.read_text(encoding="utf-8")))
+            found.append(Source(PurePosixPath(path.relative_to(ROOT)), path.read_text(encoding="utf-8")))
         except UnicodeDecodeError:
             continue  # A picture or an archive has no lines.
     return found
@@ -113,16 +113,16 @@ def top_level(tree: ast.Module) -> Iterator[ast.stmt]:
             yield node
 
 
-def _paths(root: Path) -> list[Path]:
+def _paths() -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=root,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     if listed.returncode == 0:
-        names = [root / name for name in listed.stdout.split("\0") if name]
+        names = [ROOT / name for name in listed.stdout.split("\0") if name]
     else:  # A source archive has no repository.
-        names = [path for path in root.rglob("*") if not any(map(_SKIPPED.fullmatch, path.relative_to(root).parts))]
+        names = [path for path in ROOT.rglob("*") if not any(map(_SKIPPED.fullmatch, path.relative_to(ROOT).parts))]
     return sorted(path for path in set(names) if path.is_file() and not re.search(r"\.(png|whl|gz)$", path.name))

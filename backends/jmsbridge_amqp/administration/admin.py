@@ -15,12 +15,13 @@ __all__ = ["AmqpAdmin"]
 class AmqpAdmin(ArtemisAdmin):
     """``Link`` extends it. Any thread."""
 
-    _facts: LinkFacts | None
+    _facts: LinkFacts
+    """There once the link is connected."""
 
     @property
     def dead_letters(self) -> Address | None:
         """Where rejected messages go."""
-        return Address(self._facts.dead_letters) if self._facts is not None and self._facts.dead_letters else None
+        return Address(self._facts.dead_letters) if self._facts.dead_letters else None
 
     def _check_administration(self) -> None:
         self._known()
@@ -37,14 +38,11 @@ class AmqpAdmin(ArtemisAdmin):
         return self._known().client_id
 
     def _request(self, requests: list[Request], patience: float, done: Done) -> None:
-        facts = self._facts
-        assert facts is not None
-        Requests(facts, Address(facts.product.management), requests, patience, done)
+        Requests(self._facts, Address(self._facts.product.management), requests, patience, done)
 
     def _known(self) -> LinkFacts:
         """The link's facts; NotSupported if this broker has no administration over AMQP 1.0."""
         facts = self._facts
-        assert facts is not None
         facts.driver.life.check()
         if not facts.product.management:
             raise NotSupported(f"{facts.driver.life.broker} has no administration over AMQP 1.0; use its own console")

@@ -7,7 +7,7 @@ import proton
 from jmsbridge.spi import Address, BackendError, BodyKind, Envelope, Ticket
 from jmsbridge.transport.artemis.operations import SUCCEEDED, Reply, Request
 from jmsbridge.transport.deliveries.expiry import now_ms
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, ignored
 from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.amqp_link import AmqpLink
@@ -114,9 +114,5 @@ class Requests:
         if done is None:
             return
         self._driver.life.thread.cancel(self._timer)
-        self._session.detach_and_end(_nothing)
+        self._session.detach_and_end(ignored)
         done(replies, error)
-
-
-def _nothing() -> None:
-    """Ignore an answer for which nobody waits."""

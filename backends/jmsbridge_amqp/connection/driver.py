@@ -321,13 +321,13 @@ class Driver:
         writes, unplaced = self._writes, self._unplaced
         self._writes, self._unplaced = deque(), []
         for _, ticket in writes:
-            ticket.fail(self.life.lost_late())
+            ticket.fail(self.life.lost(in_doubt=True))
         for ticket in unplaced:
-            ticket.fail(self.life.lost_early())
+            ticket.fail(self.life.lost())
 
     def doubt(self, begins: int) -> BackendError:
         """The error for an unanswered message; ``begins`` is what ``produced`` was before the message."""
-        return self.life.lost_late() if self.stream.written > begins else self.life.lost_early()
+        return self.life.lost(in_doubt=self.stream.written > begins)
 
     def abandon(self, then: Callable[[], None]) -> None:
         """The connection could not be opened: close the socket, drop proton's objects, then call this."""

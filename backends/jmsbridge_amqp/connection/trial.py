@@ -6,9 +6,9 @@ Some brokers answer by ending the session, which would end its other links, too.
 from collections.abc import Callable
 from typing import Any
 
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_amqp.connection.amqp_link import AmqpLink, Attached
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import Failure
 from jmsbridge_amqp.connection.link_group import LinkGroup
 
 __all__ = ["try_link"]
@@ -26,10 +26,6 @@ class _Deaf:
 
 def try_link(driver: Driver, make: Callable[[Any], Any], done: Attached) -> None:
     """Attach the receiver that ``make`` makes of proton's session, and close it; ``done`` gets the refusal, or None."""
-    session = LinkGroup(driver, _nothing)
-    link = AmqpLink(session, make(session.proton), _Deaf(), _nothing)
+    session = LinkGroup(driver, ignored)
+    link = AmqpLink(session, make(session.proton), _Deaf(), ignored)
     link.attach(lambda failure: session.detach_and_end(lambda: done(failure)))
-
-
-def _nothing(failure: Failure) -> None:
-    """The end of the session or link was the answer."""

@@ -12,6 +12,7 @@ from typing import Any
 import proton
 
 from jmsbridge.spi import BackendError
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.amqp_link import AmqpLink
 from jmsbridge_amqp.connection.driver import Driver
@@ -126,17 +127,13 @@ class Management:
         self._sender = self._receiver = None
         self._fail(BackendError(f"{self._driver.life.broker} ended the management of queues ({failure})"))
         if session is not None:
-            session.end(_nothing)
+            session.end(ignored)
 
     def _lost(self) -> None:
-        self._fail(self._driver.life.lost_early())
+        self._fail(self._driver.life.lost())
 
     def _fail(self, error: BackendError) -> None:
         self._waiting.clear()
         unanswered, self._unanswered = self._unanswered, {}
         for answered in unanswered.values():
             answered(0, "", error)
-
-
-def _nothing() -> None:
-    """Ignore an answer for which nobody waits."""

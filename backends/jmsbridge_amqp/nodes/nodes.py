@@ -137,7 +137,7 @@ class Nodes:
     def _lost(self) -> None:
         probing, self._probing = self._probing, []
         for ready in probing:
-            ready(self._life.lost_early())
+            ready(self._life.lost())
 
     def delete(self, address: Address, done: Done) -> None:
         """Delete the queue, if there is one; a topic is a routing key, which nothing keeps."""

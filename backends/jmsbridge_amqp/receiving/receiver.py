@@ -7,6 +7,7 @@ from typing import Any
 import proton
 
 from jmsbridge.spi import Interest, Mode
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_amqp.connection.amqp_link import AmqpLink
 from jmsbridge_amqp.connection.driver import Driver
 from jmsbridge_amqp.connection.errors import Failure
@@ -222,7 +223,7 @@ class Receiver:
 
     def _link_ended(self, failure: Failure) -> None:
         self._gone(failure)
-        self._session.end(_nothing)
+        self._session.end(ignored)
 
     def _session_ended(self, failure: Failure) -> None:
         """Nothing to do: the session has told the link."""
@@ -239,7 +240,3 @@ class Receiver:
         self.is_open = False
         self.unsettled.clear()
         self._drained = None
-
-
-def _nothing() -> None:
-    """Ignore an answer for which nobody waits."""

@@ -24,7 +24,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 from jmsbridge.transport.deliveries.expiry import is_expired
-from jmsbridge.transport.network.link_life import DEADLINE, Done
+from jmsbridge.transport.network.link_life import DEADLINE, Done, ignored
 from jmsbridge.transport.network.loop import Timer
 from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.errors import Failure, attach_error
@@ -393,7 +393,7 @@ class Subscription:
             return
         transaction = self._sink.transaction
         if transaction is not None and transaction.holds(self._receiver):
-            transaction.when_ended(lambda: self._finish(_nobody))
+            transaction.when_ended(lambda: self._finish(ignored))
             done(None, None)
             return
         receiver = self._receiver
@@ -445,7 +445,3 @@ class Subscription:
         self._lose(error)
         if self._receiver is not None:
             self._receiver.forget()
-
-
-def _nobody(result: object, error: BackendError | None) -> None:
-    """Ignore an answer for which nobody waits."""

@@ -68,4 +68,4 @@ class Copier:
 
     def _lost(self) -> None:
         if self._senders is not None:
-            self._senders.end(self.driver.life.lost_early(), self.driver.doubt)
+            self._senders.end(self.driver.life.lost(), self.driver.doubt)

@@ -8,6 +8,7 @@ from typing import Any
 import proton
 
 from jmsbridge.spi import BackendError, ChannelLost, SendCancelled, SendRefused
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_amqp.connection import states
 from jmsbridge_amqp.connection.amqp_link import AmqpLink
 from jmsbridge_amqp.connection.driver import Driver
@@ -246,11 +247,7 @@ class Sender:
         """Close the link of an idle sender; another message attaches another."""
         link, self._link, self._credit = self._link, None, 0
         if link is not None:
-            link.detach(_nothing, keep=False)
-
-
-def _nothing() -> None:
-    """Nobody waits for the end of an idle link."""
+            link.detach(ignored, keep=False)
 
 
 def cancelled(outgoing: Outgoing, broker: str) -> SendCancelled:

@@ -5,8 +5,8 @@ Over a session of its own, because some brokers refuse a link by ending its sess
 
 from collections.abc import Callable
 
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import Failure
 from jmsbridge_amqp.connection.link_group import LinkGroup
 from jmsbridge_amqp.transactions.coordinator import Coordinator
 
@@ -15,10 +15,6 @@ __all__ = ["ask_for_transactions"]
 
 def ask_for_transactions(driver: Driver, done: Callable[[bool], None]) -> None:
     """``done`` gets the answer."""
-    session = LinkGroup(driver, _nothing)
-    coordinator = Coordinator(driver, session, _nothing)
+    session = LinkGroup(driver, ignored)
+    coordinator = Coordinator(driver, session, ignored)
     coordinator.attach(lambda failure: session.detach_and_end(lambda: done(failure is None)))
-
-
-def _nothing(failure: Failure) -> None:
-    """The end of the session or link was the answer."""

@@ -31,11 +31,10 @@ class Verb:
         failed: Callable[[BackendError], None] | None = None,
         *,
         sync: bool = False,
-        lazy: bool = False,
         size: int = SMALL,
     ) -> None:
         self.sync = sync
-        self.lazy = lazy
+        self.lazy = False
         self.size = size
         self._act = act
         self._ticket = ticket

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from jmsbridge.spi import BackendError
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_pulsar.connection.attachments import ANSWERS
@@ -98,7 +99,7 @@ class Pipe:
         self._relay.life.thread.cancel(self._timer)
         self._far.close()
         self._is_leaving = True
-        self._receive = _ignore
+        self._receive = ignored
         self._near.end_writing()
 
     def _too_late(self) -> None:
@@ -250,7 +251,3 @@ class Pipe:
         if self._renewed and time.monotonic() - self._renewed < _RENEWAL:
             error = LoginEnded(str(error))
         self._relay.end(self, error)
-
-
-def _ignore(data: bytes) -> None:
-    """What the library writes to a connection that ends."""

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from jmsbridge.transport.network.forking import abandoned_at_fork
-from jmsbridge.transport.network.link_life import LinkLife
+from jmsbridge.transport.network.link_life import LinkLife, ignored
 from jmsbridge.transport.network.loop import Timer
 from jmsbridge_pulsar.connection.attachments import Attached, Attachments, Controlled
 from jmsbridge_pulsar.connection.errors import Words
@@ -149,7 +149,7 @@ class Relay:
             pipe.close()
         if self._timer is not None:
             self.life.thread.cancel(self._timer)
-        done, self._done = self._done, _nothing
+        done, self._done = self._done, ignored
         if done is not None:
             done()
 
@@ -221,10 +221,6 @@ class Relay:
         if pipe in self._pipes:
             self.drop(pipe)
             self._broken(error)
-
-
-def _nothing() -> None:
-    """It was closed before."""
 
 
 _relays = abandoned_at_fork(Relay)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import _pulsar
 
 from jmsbridge.spi import Address, AddressRefused
-from jmsbridge.transport.network.link_life import after_all
+from jmsbridge.transport.network.link_life import after_all, ignored
 from jmsbridge_pulsar.administration.rest import Rest, check_persistent, topic_path
 from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
@@ -35,7 +35,7 @@ class _Part(ReaderTaker):
     def __init__(
         self, is_more: Callable[[Any], bool], reader: Any, settled: "_Settled", partition: int, accepted: Lately
     ) -> None:
-        super().__init__(reader, lambda: None)
+        super().__init__(reader, ignored)
         self._is_more = is_more
         self._settled = settled
         self._partition = partition

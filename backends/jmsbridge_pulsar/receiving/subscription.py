@@ -6,7 +6,7 @@ from typing import Any
 
 from jmsbridge.spi import BackendError, ChannelLost, Inbox, Interest, LinkLost, Mode, Native, Outcome, Ticket
 from jmsbridge.transport.deliveries.polling import CreditPump
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, ignored
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.browsing import open_browser
 from jmsbridge_pulsar.receiving.credit import Credit
@@ -77,7 +77,7 @@ class Subscription:
                 self._life.wait(lambda done: self._facts.make_queue(address, done), f"consuming {address}")
         except BaseException:
             self._pump.close(timeout=0.0)
-            self._life.thread.post(lambda: self._close_taker(lambda *_: None))
+            self._life.thread.post(lambda: self._close_taker(ignored))
             raise
 
     def _open(self) -> Taker:
@@ -177,7 +177,7 @@ class Subscription:
 
     def _ended(self) -> BackendError | None:
         if self._life.is_over:
-            return self._life.lost_early()
+            return self._life.lost()
         return self._error
 
     def _failed(self, error: BackendError) -> None:
@@ -187,7 +187,7 @@ class Subscription:
         """
         if self._error is None and not self._life.is_over:
             self._error = error
-            self._life.thread.post(lambda: self._close_taker(lambda *_: None))
+            self._life.thread.post(lambda: self._close_taker(ignored))
             self._facts.events.subscription_lost(self, error)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import _pulsar
 
 from jmsbridge.spi import Address, BackendError, LinkLost
-from jmsbridge.transport.network.link_life import Done, after_all
+from jmsbridge.transport.network.link_life import Done, after_all, ignored
 from jmsbridge_pulsar.connection.errors import explain
 from jmsbridge_pulsar.connection.library import Result
 from jmsbridge_pulsar.facts import LinkFacts
@@ -69,7 +69,7 @@ class Producers:
             if idle is None:
                 break
             self._forget(idle)
-            idle.close(lambda *_: None)
+            idle.close(ignored)
         self._prepare(address, made.prepared)
         return made
 
@@ -198,7 +198,7 @@ class _Producer:
             self.flush()
             self._facts.library.ask(self._producer.send_async, outgoing.message, done=self._expect([outgoing]))
             if self._is_batched:
-                self._facts.library.ask(self._producer.flush_async, done=lambda *_: None)
+                self._facts.library.ask(self._producer.flush_async, done=ignored)
             return
         if self._size + outgoing.size > self._most:
             self.flush()
@@ -229,7 +229,7 @@ class _Producer:
         self._send_waiting(self._facts.producers.send if is_other else self.send)
         self._facts.producers.flush()
         if is_other:
-            self.close(lambda *_: None)
+            self.close(ignored)
 
     def _send_waiting(self, send: Callable[[Outgoing], None]) -> None:
         self._is_preparing = False
@@ -283,7 +283,7 @@ class _Producer:
         """After a refusal the next message gets a new producer."""
         self._forget(self)
         if not self._closing:
-            self.close(lambda *_: None)
+            self.close(ignored)
 
     def close(self, done: Done) -> None:
         """Close it once every message has its answer."""

@@ -153,4 +153,4 @@ class Control:
         self._waiting.clear()
         for talk in talks:
             talk.conversation.close()
-            talk.done(None, self._pair.life.lost_late())
+            talk.done(None, self._pair.life.lost(in_doubt=True))

@@ -9,6 +9,7 @@ from typing import Any
 
 from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
 from jmsbridge.transport.deliveries.acknowledgement_ranges import AcknowledgementRanges
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_rabbitmq.connection.pair import ConnectionPair
 from jmsbridge_rabbitmq.consuming.sources import Source, Sources
 from jmsbridge_rabbitmq.protocol.errors import ChannelException, is_exclusive_use, out_of_channels, refusal
@@ -194,7 +195,7 @@ class ConsumerChannel:
         """
         self._leaving.append(done)
         if self.is_open:
-            self.cancel(_nothing)
+            self.cancel(ignored)
             self.write_acks()
             if self._fetched_settled > _AHEAD and not self.is_busy and self._source.kind != "classic":
                 self.get(lambda _: self._left())
@@ -209,7 +210,7 @@ class ConsumerChannel:
 
     def renew(self, prefetch: int) -> None:
         """Replace the consumer by a new one, whose window does not count the deliveries of the old one."""
-        self.cancel(_nothing)
+        self.cancel(ignored)
         self.consume(prefetch)
 
     # -- messages
@@ -407,10 +408,6 @@ class ConsumerChannel:
         opening, self._opening = self._opening, None
         channel, self._channel = self._channel, None
         if channel is not None and channel.is_open:
-            self._closing = _nothing
+            self._closing = ignored
             channel.close()  # requeues what it holds, and ends a consumer that starts late
         (opening or self._on_end)(error)
-
-
-def _nothing() -> None:
-    """A callback that does nothing."""

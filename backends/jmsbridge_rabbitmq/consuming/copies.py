@@ -25,8 +25,6 @@ __all__ = ["Copies"]
 
 log = logging.getLogger("jmsbridge.rabbitmq")
 
-_PATIENCE = 10.0  # seconds for which a close waits for copies, but at most half of its time-out
-
 _Done = Callable[[BackendError | None], None]
 
 
@@ -50,19 +48,12 @@ class Copies:
         self._interest = interest
         self._source = source
         self._limit = limit
-        self._copying = CopiesUnderWay(pair.life.thread)
+        self._copying = CopiesUnderWay(pair.life)
+        self.when_idle, self.wait_no_longer = self._copying.when_idle, self._copying.wait_no_longer
         home = source.queue if interest.address.topic and interest.durable else None
         self._letters: DeadLetters[Content] = DeadLetters(
             interest, dead_letter_queue or None, home, lambda: pair.life.broker, self
         )
-
-    def when_idle(self, task: Callable[[], None]) -> None:
-        """Call ``task`` when no copy is in progress."""
-        self._copying.when_idle(task, min(_PATIENCE, self._pair.endpoint.close_timeout / 2))
-
-    def wait_no_longer(self) -> None:
-        """Call at once the tasks that wait for copies."""
-        self._copying.wait_no_longer()
 
     # -- dead letters
 

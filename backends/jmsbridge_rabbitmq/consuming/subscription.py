@@ -432,6 +432,6 @@ class Subscription:
 
     def end(self) -> None:
         """The link is lost: answer all tickets; I/O thread."""
-        self._channel.end(self._life.lost_late())
-        self._fail_drains(self._life.lost_late())
+        self._channel.end(self._life.lost(in_doubt=True))
+        self._fail_drains(self._life.lost(in_doubt=True))
         self._commands.refuse_all()

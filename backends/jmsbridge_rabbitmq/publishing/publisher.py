@@ -67,7 +67,7 @@ class Publisher:
         self._control = control
         self._known = known
         self._encoder = encoder
-        self._outbox: Mailbox[Sending] = Mailbox(life.thread, self._flush, lambda each: each.fail(life.lost_early()))
+        self._outbox: Mailbox[Sending] = Mailbox(life.thread, self._flush, lambda each: each.fail(life.lost()))
         self._unconfirmed: NumberedAnswers[Sending] = NumberedAnswers()
         self._bytes = 0
         self._channel: Any = None
@@ -86,7 +86,7 @@ class Publisher:
         """Encode the message and pass it to the I/O thread."""
         address = envelope.address
         if self._thread.ended is not None and ticket is None:
-            raise self._life.lost_early()
+            raise self._life.lost()
         now = now_ms()
         try:
             if address != self._target:
@@ -347,7 +347,7 @@ class Publisher:
 
     def end(self) -> None:
         """The link is lost: answer all tickets."""
-        lost = self._life.lost_late()
+        lost = self._life.lost(in_doubt=True)
         for sending in self._unconfirmed.give_up():
             sending.fail(lost)
         self._outbox.refuse_all()

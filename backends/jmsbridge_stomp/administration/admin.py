@@ -15,12 +15,13 @@ class StompAdmin(ArtemisAdmin):
     """``Link`` extends it. Any thread."""
 
     endpoint: Endpoint
-    _facts: LinkFacts | None
+    _facts: LinkFacts
+    """There once the link is connected."""
 
     @property
     def dead_letters(self) -> Address | None:
         """Where rejected messages go."""
-        return Address(self._facts.dead_letters) if self._facts is not None and self._facts.dead_letters else None
+        return Address(self._facts.dead_letters) if self._facts.dead_letters else None
 
     def _check_administration(self) -> None:
         self._known()
@@ -36,13 +37,11 @@ class StompAdmin(ArtemisAdmin):
         return self.endpoint.client_id
 
     def _request(self, requests: list[Request], patience: float, done: Done) -> None:
-        assert self._facts is not None
         Requests(self._facts, requests, patience, done)
 
     def _known(self) -> LinkFacts:
         """The link's facts; NotSupported if this broker has no administration over STOMP."""
         facts = self._facts
-        assert facts is not None
         facts.sockets.life.check()
         if not facts.product.managed:
             raise NotSupported(f"{self.broker} has no administration over STOMP; use its own console")

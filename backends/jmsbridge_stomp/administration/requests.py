@@ -6,7 +6,7 @@ import uuid
 from jmsbridge.spi import BackendError, SendRefused
 from jmsbridge.transport.artemis.operations import ADDRESS, SUCCEEDED, Reply, Request, operation
 from jmsbridge.transport.deliveries.expiry import now_ms
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, ignored
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import Answered
 from jmsbridge_stomp.facts import LinkFacts
@@ -87,4 +87,4 @@ class Requests:
             return
         self._life.thread.cancel(self._timer)
         done(replies, error)
-        self._socket.close(lambda: None)
+        self._socket.close(ignored)

@@ -85,7 +85,7 @@ class Sockets:
     def answer_all(self) -> None:
         """The link is lost: answer what is open."""
         for member in list(self.members):
-            member.answer_open(lambda doubt: self.life.lost_late() if doubt else self.life.lost_early())
+            member.answer_open(self.life.lost)
 
     def break_off(self, error: BaseException) -> None:
         """Close every socket, and end the thread."""

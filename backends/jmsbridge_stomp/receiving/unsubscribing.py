@@ -18,7 +18,7 @@ from jmsbridge.spi import (
 )
 from jmsbridge.transport.artemis import operations
 from jmsbridge.transport.artemis.operations import Reply
-from jmsbridge.transport.network.link_life import DEADLINE, Done
+from jmsbridge.transport.network.link_life import DEADLINE, Done, ignored
 from jmsbridge_stomp.administration.requests import Requests
 from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
@@ -112,4 +112,4 @@ def _delete_by_frame(facts: LinkFacts, key: str, answered: Answered) -> None:
 def _close(socket: StompSocket, answered: Answered, error: Refusal | BackendError | None) -> None:
     """Answer, and close the socket; one that the broker ends is closed already."""
     answered(error)
-    socket.close(lambda: None)
+    socket.close(ignored)

@@ -67,5 +67,5 @@ class Copier:
 
     def end(self) -> None:
         """The link is lost."""
-        self._sender.end(lambda doubt: self._life.lost_late() if doubt else self._life.lost_early())
-        self._fail_waiting(self._life.lost_early())
+        self._sender.end(self._life.lost)
+        self._fail_waiting(self._life.lost())

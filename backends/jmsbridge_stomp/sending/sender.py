@@ -11,6 +11,7 @@ from enum import Enum, auto
 from functools import partial
 
 from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused, Ticket
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
@@ -241,7 +242,7 @@ class Sender:
         socket = self._take()
         if socket is not None:
             socket.stray = None
-            socket.close(_nothing)
+            socket.close(ignored)
         return True
 
     def lose(self, error: BackendError) -> None:
@@ -280,7 +281,3 @@ def _as_lost(error: BackendError) -> ChannelLost:
     made = ChannelLost(str(error))
     made.__cause__ = error
     return made
-
-
-def _nothing() -> None:
-    """Nobody waits for the end of a socket that is not used any more."""

@@ -102,7 +102,7 @@ class Subscription:
 
     def drain(self, ticket: Ticket) -> None:
         if self._link.requests.life.is_over:
-            ticket.fail(self._link.requests.life.lost_early())
+            ticket.fail(self._link.requests.life.lost())
         else:
             self._pump.drain(ticket)
 

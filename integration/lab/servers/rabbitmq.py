@@ -1,4 +1,4 @@
-"""RabbitMQ: version 4 from Debian trixie, 3.10 from bookworm, each each with its own Erlang and port mapper."""
+"""RabbitMQ: version 4 from Debian trixie, 3.10 from bookworm, each with its own Erlang and port mapper."""
 
 import os
 from pathlib import Path

@@ -20,7 +20,7 @@ from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime.calls import MainThreadCalls
 from jmsbridge.core.runtime.clock import Clock
-from jmsbridge.core.runtime.executor import Executor, SerialExecutor
+from jmsbridge.core.runtime.executor import NewExecutor, SerialExecutor
 from jmsbridge.core.runtime.interrupts import calling_thread, wait_whole
 from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.errors import IllegalStateException, JMSException, MessageFormatException
@@ -68,7 +68,7 @@ class Incoming:
         report: Report,
         calls: MainThreadCalls,
         returned: ReturnedDeliveries,
-        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
+        new_executor: NewExecutor,
     ) -> None:
         self.policy = policy
         self.hand = Hand()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch
 from jmsbridge.core.receiving.receiver import Receiver
-from jmsbridge.core.runtime.executor import Executor, SerialExecutor
+from jmsbridge.core.runtime.executor import NewExecutor
 from jmsbridge.errors import MessageFormatException
 from jmsbridge.spi import BackendError
 
@@ -35,7 +35,7 @@ class Listening:
         incoming: "Incoming",
         name: str,
         switch: DeliverySwitch,
-        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
+        new_executor: NewExecutor,
     ) -> None:
         self.executor = new_executor(name, self._serve)
         self.receivers = 0

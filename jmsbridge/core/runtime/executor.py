@@ -7,13 +7,13 @@ wakes during a call cause one more call, so that work is done in batches.
 import logging
 import threading
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.threads import cannot_start, start_thread
 from jmsbridge.core.runtime.waiting import LONGEST_WAIT, WaitSet
 
-__all__ = ["ON_THREADS", "Executor", "Executors", "SerialExecutor"]
+__all__ = ["ON_THREADS", "Executor", "Executors", "NewExecutor", "SerialExecutor"]
 
 log = logging.getLogger("jmsbridge.executor")
 
@@ -120,12 +120,16 @@ class SerialExecutor:
             return False
 
 
-class Executors(NamedTuple):
-    """How a session makes the executors of its callbacks; each is given its name and its work function."""
+NewExecutor: TypeAlias = Callable[[str, Callable[[], None]], Executor]
+"""Makes an executor, given its name and its work function."""
 
-    deliver: Callable[[str, Callable[[], None]], Executor] = SerialExecutor
+
+class Executors(NamedTuple):
+    """How a session makes the executors of its callbacks."""
+
+    deliver: NewExecutor = SerialExecutor
     """Of the message listeners."""
-    complete: Callable[[str, Callable[[], None]], Executor] = SerialExecutor
+    complete: NewExecutor = SerialExecutor
     """Of the answers to asynchronous sends."""
 
 

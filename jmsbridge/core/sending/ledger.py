@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from jmsbridge.core.runtime.executor import Executor, SerialExecutor
+from jmsbridge.core.runtime.executor import NewExecutor
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import OneAnswer, WaitSet
 from jmsbridge.core.sending.weight import window_text
@@ -63,7 +63,7 @@ class Ledger:
         window: int,
         window_bytes: int | None,
         give_up: Callable[[Sequence[Ticket]], None],
-        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
+        new_executor: NewExecutor,
     ) -> None:
         self.executor = new_executor(name, self._deliver)
         self._give_up = give_up

@@ -11,7 +11,7 @@ from jmsbridge.core.emulation.delaying import Delays
 from jmsbridge.core.naming import message_ids
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.runtime.clock import Clock
-from jmsbridge.core.runtime.executor import Executor, SerialExecutor
+from jmsbridge.core.runtime.executor import NewExecutor
 from jmsbridge.core.runtime.interrupts import main_thread
 from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel
 from jmsbridge.core.sending.current_channel import CurrentChannel
@@ -67,7 +67,7 @@ class Outgoing:
         transactions: SessionTransactions | None,
         on_failure: Callable[[JMSException], None],
         wait_link: Callable[[], Link],
-        new_executor: Callable[[str, Callable[[], None]], Executor] = SerialExecutor,
+        new_executor: NewExecutor,
     ) -> None:
         window = (options.send_window, options.confirmation_window_size)
         self.ledger = Ledger(f"jmsbridge-{name}-complete", *window, self._give_up, new_executor)

@@ -12,19 +12,18 @@ __all__ = ["AutoChannel", "AutoLink", "AutoSubscription"]
 
 
 class AutoLink:
-    """A link that never fails; ``supply`` limits the arrivals of each subscription, None means without limit."""
+    """A link that never fails."""
 
     broker = "Scripted 1.0 (auto)"
 
-    def __init__(self, native: Native, supply: int | None, template: Envelope | None) -> None:
+    def __init__(self, native: Native, template: Envelope | None) -> None:
         self.native = native
-        self._supply = supply
         self._template = template
         self._names = itertools.count(1)
 
     def channel(self, transacted: bool) -> Channel:
         """Open a channel."""
-        return AutoChannel(self.native, self._supply, self._template)
+        return AutoChannel(self.native, self._template)
 
     def declare(self, address: Address) -> Address:
         """A name for the temporary destination."""
@@ -43,9 +42,8 @@ class AutoLink:
 class AutoChannel:
     """Everything is confirmed at once."""
 
-    def __init__(self, native: Native, supply: int | None, template: Envelope | None) -> None:
+    def __init__(self, native: Native, template: Envelope | None) -> None:
         self._native = native
-        self._supply = supply
         self._template = template
 
     def send(self, envelope: Envelope, ticket: Ticket | None) -> None:
@@ -56,7 +54,7 @@ class AutoChannel:
     def subscribe(self, interest: Interest, inbox: Inbox) -> Subscription:
         """Deliver copies of the template message."""
         template = self._template or Envelope(interest.address, BodyKind.TEXT, "auto", {}, "ID:auto-1", 1)
-        return AutoSubscription(self._native, template, inbox, self._supply)
+        return AutoSubscription(self._native, template, inbox)
 
     def commit(self, ticket: Ticket) -> None:
         """Done."""
@@ -73,18 +71,14 @@ class AutoChannel:
 class AutoSubscription:
     """Delivers a message as soon as there is credit."""
 
-    def __init__(self, native: Native, template: Envelope, inbox: Inbox, supply: int | None) -> None:
+    def __init__(self, native: Native, template: Envelope, inbox: Inbox) -> None:
         self.native = native
         self._template = template
         self._put = inbox.put
-        self._left = supply
         self._next = 0
 
     def grant(self, count: int) -> None:
         """Deliver so many messages before returning."""
-        if self._left is not None:
-            count = min(count, self._left)
-            self._left -= count
         first = self._next
         self._next = first + count
         put, template = self._put, self._template

@@ -37,13 +37,11 @@ class ScriptedBackend:
         name: str = "scripted",
         native: Native = FULL,
         auto: bool = False,
-        supply: int | None = None,
         template: Envelope | None = None,
     ) -> None:
         self.name = name
         self.native = native
         self.auto = auto
-        self.supply = supply
         self.template = template
         self.script = Script()
         self.links: list[ScriptedLink] = []
@@ -57,7 +55,7 @@ class ScriptedBackend:
     def open(self, endpoint: Endpoint, options: Any, events: LinkEvents) -> Link:
         """A new link, unless the script refuses."""
         if self.auto:
-            return AutoLink(self.native, self.supply, self.template)
+            return AutoLink(self.native, self.template)
         number = len(self.links) + 1
         self.script.record(Call(number, "open", endpoint))
         if self._refusals > 0:

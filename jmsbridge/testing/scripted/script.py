@@ -194,14 +194,13 @@ def _run(tasks: "queue.SimpleQueue[Callable[[], None] | None]") -> None:
         task()
 
 
-def text_envelope(address: Address, text: str, *, properties: dict[str, Any] | None = None, **headers: Any) -> Envelope:
+def text_envelope(address: Address, text: str, **headers: Any) -> Envelope:
     """A text message as a backend passes it to the facade."""
-
     return Envelope(
         address=address,
         kind=BodyKind.TEXT,
         body=text,
-        properties=properties or {},
+        properties={},
         message_id=headers.pop("message_id", f"ID:scripted-{text}"),
         timestamp=headers.pop("timestamp", 1),
         **headers,

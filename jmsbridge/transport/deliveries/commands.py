@@ -59,7 +59,7 @@ class Commands:
 
     def _refuse(self, command: _Command | Sequence[Any]) -> None:
         if isinstance(command, _Command) and command.ticket is not None:
-            command.ticket.fail(self._life.lost_early())
+            command.ticket.fail(self._life.lost())
 
 
 def _further_accepted(commands: deque[_Command | Sequence[Any]]) -> list[Any]:

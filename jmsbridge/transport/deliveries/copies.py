@@ -6,18 +6,19 @@ The original is accepted only after its copy was confirmed: a crash in between l
 from collections.abc import Callable, Hashable
 
 from jmsbridge.spi import BackendError, Ticket
-from jmsbridge.transport.network.io_thread import IoThread
 from jmsbridge.transport.network.link_life import DEADLINE, LinkLife
 from jmsbridge.transport.tickets import CallbackTicket
 
 __all__ = ["CopiesUnderWay", "TimedTicket"]
 
+_PATIENCE = 10.0  # seconds for which a close waits for copies, but at most half of ``close_timeout``
+
 
 class CopiesUnderWay:
     """The unconfirmed copies of one subscription's messages. For the I/O thread only."""
 
-    def __init__(self, thread: IoThread) -> None:
-        self._thread = thread
+    def __init__(self, life: LinkLife) -> None:
+        self._life = life
         self._copying: set[Hashable] = set()
         self._when_idle: list[Callable[[], None]] = []
 
@@ -37,11 +38,12 @@ class CopiesUnderWay:
 
         return CallbackTicket(copied)
 
-    def when_idle(self, task: Callable[[], None], patience: float) -> None:
-        """Run ``task`` when no copy is unconfirmed, at the latest after ``patience`` seconds."""
+    def when_idle(self, task: Callable[[], None]) -> None:
+        """Run ``task`` when no copy is unconfirmed, or after some seconds, for a close that must not wait longer."""
         if self._copying:
             self._when_idle.append(task)
-            self._thread.call_later(patience, self.wait_no_longer)
+            patience = min(_PATIENCE, self._life.endpoint.close_timeout / 2)
+            self._life.thread.call_later(patience, self.wait_no_longer)
         else:
             task()
 

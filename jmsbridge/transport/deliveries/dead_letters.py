@@ -32,7 +32,6 @@ log = logging.getLogger("jmsbridge.transport")
 
 PAUSE = 30.0
 """Seconds after which a message that could not be moved is delivered again."""
-_PATIENCE = 10.0  # seconds for which a close waits for copies, but at most half of ``close_timeout``
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -166,14 +165,11 @@ class CopiedDeadLetters(ABC, Generic[T]):
         self._life = life
         self._accept = accept
         self._return_original = return_original
-        self._copying = CopiesUnderWay(life.thread)
+        self._copying = CopiesUnderWay(life)
         letters: DeadLetters[T] = DeadLetters(interest, queue or None, None, lambda: life.broker, self)
         self.reject = letters.reject
         self.expire = letters.expire
-
-    def when_idle(self, task: Callable[[], None]) -> None:
-        """Call this when no copy is under way."""
-        self._copying.when_idle(task, min(_PATIENCE, self._life.endpoint.close_timeout / 2))
+        self.when_idle = self._copying.when_idle
 
     @abstractmethod
     def read(self, token: T) -> tuple[Envelope, int]:

@@ -13,7 +13,7 @@ from jmsbridge.spi import BackendError, ConnectFailed, Endpoint, LinkEvents, Lin
 from jmsbridge.transport.network.diagnosis import SILENT
 from jmsbridge.transport.network.io_thread import IoThread
 
-__all__ = ["DEADLINE", "Done", "LinkLife", "Wire", "after_all"]
+__all__ = ["DEADLINE", "Done", "LinkLife", "Wire", "after_all", "ignored"]
 
 log = logging.getLogger("jmsbridge.transport")
 
@@ -121,7 +121,7 @@ class LinkLife:
     def check(self) -> None:
         """Raise LinkLost if the link has ended."""
         if self.thread.ended is not None:
-            raise self.lost_early()
+            raise self.lost()
 
     def wait(
         self, start: Callable[[Done], None], what: str, *, patience: float = DEADLINE, optional: bool = False
@@ -184,13 +184,9 @@ class LinkLife:
         finally:
             self._waits.discard(wait)
 
-    def lost_early(self) -> LinkLost:
-        """The error for requests that were not sent to the broker."""
-        return _copy(self.thread.ended, in_doubt=False)
-
-    def lost_late(self) -> LinkLost:
-        """The error for requests that the broker may have received."""
-        return _copy(self.thread.ended, in_doubt=True)
+    def lost(self, in_doubt: bool = False) -> LinkLost:
+        """The error for open requests; it is in doubt if the broker may have received them."""
+        return _copy(self.thread.ended, in_doubt=in_doubt)
 
     # -- the end
 
@@ -211,9 +207,9 @@ class LinkLife:
             except Exception:  # a mistake in the backend must not hide the loss
                 log.exception("unexpected error while open requests were answered")
             for wait in list(self._waits):
-                wait.done(None, self.lost_late())
+                wait.done(None, self.lost(in_doubt=True))
             if not self._closing and not self.is_private:
-                self._events.lost(self.lost_early())
+                self._events.lost(self.lost())
         self._wire.break_off(error)
 
     def close(self, start: Callable[[], None]) -> None:
@@ -250,6 +246,10 @@ def after_all(starts: Iterable[Callable[[Done], object]], then: Callable[[], Non
     for start in waiting:
         start(done)
     done()
+
+
+def ignored(*_: object) -> None:
+    """For an answer that no caller waits for."""
 
 
 class _Wait:

@@ -105,7 +105,7 @@ class Requests:
             self.write(request, partial(_answer, ticket))
 
     def _refuse(self, item: _Item) -> None:
-        _answer(item.ticket, None, self.life.lost_early())
+        _answer(item.ticket, None, self.life.lost())
 
     def _ready(self, fd: int, events: int) -> None:
         self.batch(self._read if events & 1 else lambda: None)  # ``batch`` also writes
@@ -165,8 +165,8 @@ class Requests:
         self._box.refuse_all()
         while self._open:
             begins, done = self._open.popleft()
-            done(None, self.life.lost_late() if begins < self._written else self.life.lost_early())
-        self._conversation.ended(self.life.lost_early())
+            done(None, self.life.lost(in_doubt=begins < self._written))
+        self._conversation.ended(self.life.lost())
 
     def break_off(self, error: BaseException) -> None:
         """Close the socket and end the thread."""

@@ -34,9 +34,9 @@ ACCEPTED, RELEASED, MODIFIED = 0x24, 0x26, 0x27
 TOPIC = Address("t", topic=True)
 
 
-def link_of(opened: Opened, address: str = "q") -> PeerLink:
-    """The newest receiver of an address."""
-    return opened.peer.wait_link(address, receives=True)
+def link_of(opened: Opened) -> PeerLink:
+    """The newest receiver of the queue."""
+    return opened.peer.wait_link("q", receives=True)
 
 
 def unshared(link: PeerLink) -> Attached:

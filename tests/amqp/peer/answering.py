@@ -163,7 +163,6 @@ class Answering:
             if self._script.drains and not link.has_begun:
                 link.proton.drained()
             else:
-                link.held_drain = True
                 self._records.event("drain", link)
 
     # -- deliveries

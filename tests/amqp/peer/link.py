@@ -36,7 +36,6 @@ class PeerLink:
     stock: deque[bytes] = field(default_factory=deque)
     """Messages for this link alone, before those of the address."""
     delivered: int = 0
-    held_drain: bool = False
     has_begun: bool = False
     """Whether a part of a message was written, which uses the credit up before it ends."""
     refused: bool = False
@@ -48,7 +47,6 @@ class PeerLink:
 
     def answer_drain(self) -> None:
         """Return the credit of a drain that was not answered."""
-        self.held_drain = False
         self.proton.drained()
         self.connection.flush()
 

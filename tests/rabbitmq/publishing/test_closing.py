@@ -51,7 +51,7 @@ def wire() -> Wire:
 
 @pytest.fixture
 def pair(wire: Wire) -> Any:
-    life = SimpleNamespace(thread=wire, broker="RabbitMQ", lost_early=lambda: None)
+    life = SimpleNamespace(thread=wire, broker="RabbitMQ", lost=lambda: None)
     return SimpleNamespace(life=life, publishing=wire, blocked=False, open_publishing=wire.open_publishing)
 
 

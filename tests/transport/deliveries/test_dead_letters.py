@@ -12,6 +12,7 @@ from jmsbridge.spi import (
     DEAD_LETTER_REASON,
     Address,
     BackendError,
+    Endpoint,
     Envelope,
     Interest,
     LinkLost,
@@ -108,9 +109,11 @@ def test_without_a_ticket_a_failure_is_logged(
 
 
 class Timers:
-    """The part of the I/O thread that copies use."""
+    """The part of a link's life, and of its I/O thread, that copies use."""
 
     def __init__(self) -> None:
+        self.thread = self
+        self.endpoint = Endpoint(scheme="test")
         self.timers: list[Callable[[], None]] = []
 
     def call_later(self, seconds: float, task: Callable[[], None]) -> None:
@@ -121,9 +124,9 @@ class Timers:
 def test_waiting_for_copies_ends_with_their_confirmation_or_a_deadline(how: str) -> None:
     timers, told, ended = Timers(), list[BackendError | None](), list[str]()
     copies = CopiesUnderWay(timers)  # type: ignore[arg-type]
-    copies.when_idle(lambda: ended.append("idle"), 1.0)
+    copies.when_idle(lambda: ended.append("idle"))
     first, second = copies.begin(1, told.append), copies.begin(2, told.append)
-    copies.when_idle(lambda: ended.append(how), 1.0)
+    copies.when_idle(lambda: ended.append(how))
     first.succeed()
     assert (1 in copies, 2 in copies, ended) == (False, True, ["idle"])
     if how == "confirmed":

@@ -10,16 +10,16 @@ __all__: list[str] = []
 M = TypeVar("M", bound=Message)
 
 
-def receive_message(consumer: MessageConsumer, timeout: float = LONG) -> Message:
+def receive_message(consumer: MessageConsumer) -> Message:
     """The next message of a consumer, which must come."""
-    message: Message | None = consumer.receive(timeout=timeout)
-    assert message is not None, f"no message within {timeout} s"
+    message: Message | None = consumer.receive(timeout=LONG)
+    assert message is not None, f"no message within {LONG} s"
     return message
 
 
-def receive_as(kind: type[M], consumer: MessageConsumer, timeout: float = LONG) -> M:
+def receive_as(kind: type[M], consumer: MessageConsumer) -> M:
     """The next message of a consumer, which must come and be of this kind."""
-    message = receive_message(consumer, timeout)
+    message = receive_message(consumer)
     assert isinstance(message, kind), f"expected a {kind.__name__}, received a {type(message).__name__}"
     return message
 
