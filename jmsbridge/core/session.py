@@ -480,10 +480,8 @@ class SessionCore:
 
     def _return_messages(self, left: Callable[[], float]) -> None:
         self.incoming.finish_interrupted()
-        if self.transactions is None:
-            delivered = self.incoming.policy.take_unsettled()
-        else:
-            delivered = self.transactions.rollback(left())
+        transactions = self.transactions
+        delivered = self.incoming.policy.close() if transactions is None else transactions.close(left())
         self.incoming.return_all(delivered, left)
 
     def abandon(self, error: JMSException) -> None:

@@ -16,7 +16,17 @@ from jmsbridge.core.runtime.waiting import AnswerMissing, Waiter, cancel, wait_a
 from jmsbridge.core.translate import translate
 from jmsbridge.errors import InDoubtException, TransactionRolledBackException
 from jmsbridge.message import Message, message_from_arrival
-from jmsbridge.spi import BackendError, Channel, Envelope, LinkLost, Native, Outcome, Ticket, TransactionRolledBack
+from jmsbridge.spi import (
+    BackendError,
+    Channel,
+    ChannelLost,
+    Envelope,
+    LinkLost,
+    Native,
+    Outcome,
+    Ticket,
+    TransactionRolledBack,
+)
 
 __all__ = [
     "BrokerTransactions",
@@ -239,6 +249,7 @@ class SessionTransactions:
         self._lock = ranked(Rank.CONSUMER)  # guards current and _strategy
         self.current = SessionTransaction()
         self._ending: SessionTransaction | None = None  # the last one that commit or rollback ended or is ending
+        self._closed: BackendError | None = None  # why no further one can be committed
         self._strategy: _Strategy | None = None
 
     def attach(self, strategy: _Strategy) -> None:
@@ -293,6 +304,11 @@ class SessionTransactions:
             self._roll_back(strategy, timeout)
         return ending.take_deliveries()
 
+    def close(self, timeout: float) -> list[Delivery]:
+        """The session is being closed: ``rollback``; a ``commit`` that another thread has begun then fails."""
+        self._closed = ChannelLost("the session was closed")
+        return self.rollback(timeout)
+
     @property
     def has_settlements(self) -> bool:
         """Whether what is settled belongs to the broker's transaction."""
@@ -308,6 +324,7 @@ class SessionTransactions:
         with self._lock:
             ending = self._ending = self.current
             self.current = SessionTransaction()
+            self.current.error = self._closed
             return ending, self._strategy
 
     def _roll_back(self, strategy: _Strategy | None, timeout: float) -> None:

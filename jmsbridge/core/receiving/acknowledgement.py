@@ -14,6 +14,7 @@ from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.core.runtime.clock import Clock, Timer
 from jmsbridge.core.runtime.locks import Rank, ranked
 from jmsbridge.core.runtime.waiting import Waiter
+from jmsbridge.errors import IllegalStateException
 from jmsbridge.spi import BackendError, LinkLost, Outcome
 
 __all__ = [
@@ -113,6 +114,10 @@ class AcknowledgePolicy:
         Those that count as acknowledged are settled instead.
         """
         return []
+
+    def close(self) -> list[Delivery]:
+        """The session is being closed: ``take_unsettled``; an ``acknowledge`` that another thread has begun fails."""
+        return self.take_unsettled()
 
     def lose(self) -> None:
         """The link is lost: messages delivered over it can no longer be settled."""
@@ -261,6 +266,7 @@ class ClientPolicy(AcknowledgePolicy):
         self._held: dict[Delivery, None] = {}
         self._acknowledging: tuple[Delivery, ...] = ()
         self._lost = False  # whether a link was lost while messages received over it were unsettled
+        self._closed = False
 
     def before_handover(self, delivery: Delivery) -> None:
         """Remember it."""
@@ -270,11 +276,16 @@ class ClientPolicy(AcknowledgePolicy):
     def acknowledge(self, delivery: Delivery | None) -> None:
         """Settle all that the session consumed."""
         with self._lock:  # one step: if the link is lost meanwhile, either the deliveries or ``_lost`` are seen
+            self._check_open()
             self._acknowledging = tuple(self._held)
             lost, self._lost = self._lost, False
         self._settle()
         if lost and self._wait is not None:
             raise LinkLost(_TOO_LATE)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise IllegalStateException("the session was closed before the messages were acknowledged")
 
     def _settle(self) -> None:
         batch = self._acknowledging
@@ -307,6 +318,13 @@ class ClientPolicy(AcknowledgePolicy):
             held, self._held = self._held, {}
         return list(held)
 
+    def close(self) -> list[Delivery]:
+        """Settle what an ``acknowledge`` has begun to settle, and return the rest."""
+        with self._lock:
+            self._closed = True
+        self.finish()
+        return self.take_unsettled()
+
     def lose(self) -> None:
         """Forget the unsettled messages."""
         with self._lock:
@@ -323,6 +341,7 @@ class IndividualPolicy(ClientPolicy):
             super().acknowledge(None)
             return
         with self._lock:
+            self._check_open()
             self._acknowledging = (delivery,) if delivery in self._held else ()
         if self._acknowledging:
             self._settle()

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from jmsbridge import Connection, IllegalStateException, JMSException, Message, Queue, Session
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    INDIVIDUAL_ACKNOWLEDGE,
+    Connection,
+    IllegalStateException,
+    JMSException,
+    Message,
+    Queue,
+    Session,
+    TransactionRolledBackException,
+)
 from jmsbridge.testing.scripted import Call, ScriptedBackend
 from jmsbridge.testing.suite.support import LONG, Completions, run_thread, send_texts, text_of
 from tests.core.support import Embedded, Gate
@@ -207,3 +217,46 @@ def test_a_consumer_that_is_being_created_when_the_connection_closes_is_refused_
     gate.open.set()
     with pytest.raises(IllegalStateException, match="the session is closed"):
         creating.result(LONG)
+
+
+def _close_meanwhile(monkeypatch: pytest.MonkeyPatch, session: Session, step: str) -> None:
+    """Have another thread close the session when its next call has checked that it is open."""
+    core = session._core
+    check = getattr(core, step)
+
+    def check_then_close(*arguments: Any) -> Any:
+        result = check(*arguments)
+        monkeypatch.undo()
+        run_thread(session.close).result(LONG)
+        return result
+
+    monkeypatch.setattr(core, step, check_then_close)
+
+
+def test_a_commit_that_its_session_s_close_overtakes_has_rolled_back(
+    broker: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = broker.connect()
+    session = connection.create_session(transacted=True)
+    send_texts(session, QUEUE, "rolled back")
+    _close_meanwhile(monkeypatch, session, "_check_transacted")
+    with pytest.raises(TransactionRolledBackException, match="the session was closed"):
+        session.commit()
+    assert list(connection.create_session().create_browser(QUEUE)) == []
+
+
+@pytest.mark.parametrize("mode", [CLIENT_ACKNOWLEDGE, INDIVIDUAL_ACKNOWLEDGE])
+def test_an_acknowledge_that_its_session_s_close_overtakes_is_refused(
+    broker: Embedded, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    connection = broker.connect()
+    send_texts(connection.create_session(), QUEUE, "again")
+    session = connection.create_session(session_mode=mode)
+    message = session.create_consumer(QUEUE).receive(timeout=LONG)
+    assert message is not None
+    _close_meanwhile(monkeypatch, session, "begin")
+    with pytest.raises(IllegalStateException, match="the session was closed before"):
+        message.acknowledge()
+    again = connection.create_session().create_consumer(QUEUE).receive(timeout=LONG)
+    assert again is not None
+    assert again.jms_redelivered
