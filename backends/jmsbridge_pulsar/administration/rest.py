@@ -70,9 +70,12 @@ class Rest:
                 content = answer.read(_LARGEST)
         except urllib.error.HTTPError as error:
             with error:
-                said = _reason(error.read()) or error.reason
+                said = _reason(error.read())
+            if error.code == http.HTTPStatus.NOT_FOUND and not said:  # Pulsar says what it has not found
+                text = f"{self._base} has no {path} ({error.code}: {error.reason}); is option admin_url right?"
+                raise BackendError(text) from error
             raise _KINDS.get(error.code, BackendError)(
-                f"{self._base} refused {method} {path} ({error.code}: {said})"
+                f"{self._base} refused {method} {path} ({error.code}: {said or error.reason})"
             ) from error
         except (OSError, http.client.HTTPException) as error:
             raise BackendError(

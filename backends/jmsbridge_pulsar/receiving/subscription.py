@@ -76,6 +76,7 @@ class Subscription:
                 address = self.interest.address
                 self._life.wait(lambda done: self._facts.make_queue(address, done), f"consuming {address}")
         except BaseException:
+            self._error = ChannelLost("the consumer was not opened")
             self._pump.close(timeout=0.0)
             self._life.thread.post(lambda: self._close_taker(ignored))
             raise
@@ -90,13 +91,21 @@ class Subscription:
                 topic = facts.names.topic(interest.address)
                 name, namespace = subscription_name(facts, interest), facts.options.namespace
                 check_definition(facts.rest, namespace, topic, name, interest, facts.client_id)
-            made = self._life.wait(
-                lambda done: open_taker(facts, interest, self._credit, done), f"consuming {interest.address}"
-            )
-            self._taker = made
-            if self._beginning is not None:
-                self._beginning.open()
+            made = self._life.wait(self._open_taker, f"consuming {interest.address}")
         return made
+
+    def _open_taker(self, done: Done) -> None:
+        """I/O thread. When the broker answers, a close or an interrupt may have ended the wait for it."""
+
+        def opened(taker: Taker | None, error: BackendError | None) -> None:
+            self._taker = taker
+            if taker is not None and self._beginning is not None:
+                self._beginning.open()
+            if self._error is not None:
+                self._close_taker(lambda *_: None)
+            done(taker, error)
+
+        open_taker(self._facts, self.interest, self._credit, opened)
 
     def _let_go(self) -> bool:
         """End the consumer if it need not stay, so that what the broker may still send goes to others.

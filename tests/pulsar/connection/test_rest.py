@@ -150,6 +150,15 @@ def test_answers_that_are_not_json(serve: Callable[..., _Served], content: bytes
             odd.get("x")
 
 
+@pytest.mark.parametrize("content", [b"", b"<html>Not Found</html>", b'{"error": "Not Found"}'])
+def test_a_web_server_that_is_not_pulsars(serve: Callable[..., _Served], content: bytes) -> None:
+    """It knows no such path, which does not mean that a queue does not exist and has no messages."""
+    rest = _rest(serve(lambda path: (404, {}, content)))
+    with pytest.raises(BackendError, match="admin_url") as caught:
+        rest.get("x")
+    assert not isinstance(caught.value, AddressRefused)
+
+
 def test_nobody_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]

@@ -331,3 +331,30 @@ def test_a_drain_ends_a_consumer_that_has_nothing_unsettled_at_once(server: Serv
     assert len(box.bodies) == 1
     subscription.grant(1)
     box.wait(2)
+
+
+def test_a_consumer_that_is_opened_after_its_close(server: Server, connect: Connect) -> None:
+    """The broker answers later than ``close_timeout``: the consumer must not keep messages that nobody takes."""
+    log = LinkLog()
+    link = connect(server, log, close_timeout=0.5)
+    _fill(link, 1)
+    late: list[tuple[Line, Command]] = []
+
+    def slow(line: Line, heard: Command) -> None:
+        if heard.kind == Kind.SUBSCRIBE:
+            late.append((line, heard))
+        else:
+            answer(line, heard)
+
+    server.heard = slow
+    subscription, box = subscribe(link.channel(False), QUEUE, 10)
+    eventually(lambda: late)
+    closing = threading.Thread(target=subscription.close)
+    closing.start()
+    while closing.is_alive():  # the broker is slow, not silent
+        _fill(link, 1)
+    server.heard = answer
+    for line, heard in late:
+        answer(line, heard)
+    eventually(lambda: not server.topic(FULL).subscriptions["jms-queue"].consumers)
+    assert (box.bodies, log.losses) == ([], [])
