@@ -60,7 +60,7 @@ class RedisHarness(ProxiedHarness):
     def __init__(self, url: str, prefix: str | None = None) -> None:
         self.server = url
         self.prefix = prefix or uuid.uuid4().hex
-        super().__init__(f"{url}?prefix={self.prefix}&lease=1.5")
+        super().__init__(f"{url}?prefix={self.prefix}&lease=2.5")
 
     def stored(self) -> int:
         """The number of entries of all streams."""
