@@ -6,6 +6,7 @@ Everything but ``open`` and ``close`` runs on the session's delivery thread; ``l
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from inspect import isasyncgen, isawaitable, isgenerator
 from typing import Any, Protocol, get_origin, is_typeddict
 
@@ -179,12 +180,15 @@ class Worker:
             return
         if call.is_async:
             result = self._shared.event_loop().call(call.function, positional, named)
-        else:
-            result = call.function(*positional, **named)
-            if isawaitable(result):  # of a plain function around an async one
-                result = self._shared.event_loop().call(_awaited, [result], {})
+        else:  # with context variables that end with the call
+            result = copy_context().run(self._run, call.function, positional, named)
         if result is not None:
             self._reply(message, result)
+
+    def _run(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+        result = function(*positional, **named)
+        # a plain function around an async one returns what must be awaited
+        return self._shared.event_loop().call(_awaited, [result], {}) if isawaitable(result) else result
 
     def _refuse(self, message: Message, error: Exception) -> None:
         """The message is not what the listener takes."""
