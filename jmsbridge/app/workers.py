@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
+from functools import partial
 from inspect import isasyncgen, isawaitable, isgenerator
 from typing import Any, Protocol, get_origin, is_typeddict
 
@@ -25,6 +26,7 @@ from jmsbridge.core.modes import (
     SESSION_TRANSACTED,
 )
 from jmsbridge.core.receiving.delivery import Delivery
+from jmsbridge.core.runtime.executor import Executors, SerialExecutor
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import JMSException, MessageFormatException
 from jmsbridge.message import Message
@@ -51,8 +53,23 @@ class Shared(Protocol):
     def event_loop(self) -> EventLoop:
         """The loop of the ``async`` listeners."""
 
+    def is_in_loop(self) -> bool:
+        """Whether the caller runs in that loop."""
+
     def dead_letter_queue(self, listener: Listener) -> Queue | None:
         """The queue for dead letters of a listener; None if its name is not known."""
+
+
+class _Delivery(SerialExecutor):
+    """A delivery thread whose callback may be in the event loop, which is then in the callback as the thread is."""
+
+    def __init__(self, name: str, work: Callable[[], None], is_there: Callable[[], bool]) -> None:
+        super().__init__(name, work)
+        self._is_there = is_there
+
+    def is_current(self) -> bool:
+        """See ``SerialExecutor``."""
+        return super().is_current() or self._is_there()
 
 
 class Worker:
@@ -92,7 +109,11 @@ class Worker:
             raise
 
     def _new_session(self, connection: Connection) -> Session:
-        return connection.create_session(self.listener.mode, prefetch=self.listener.prefetch)
+        settings = connection._settings(self.listener.mode, self.listener.prefetch)
+        return Session(connection, settings, Executors(partial(_Delivery, is_there=self._is_in_loop)))
+
+    def _is_in_loop(self) -> bool:
+        return self.began is not None and self._shared.is_in_loop()
 
     def _count_dead_letters(self, session: Session) -> None:
         """Those of the redelivery policy; ``_move`` counts the listener's own."""
