@@ -154,6 +154,9 @@ class App:
         ``target`` and ``options`` go before the application's own. Raises what ``jmsbridge.connect`` and the
         creation of consumers raise, and then nothing is open. IllegalState if it is running.
         """
+        self._start(self._target if target is None else target, {**self._connect_options(), **options})
+
+    def _start(self, target: str | Sequence[str] | None, options: dict[str, Any]) -> None:
         if not self._listeners:
             raise ConfigurationError("the application has no listeners: decorate functions with @app.listener(…)")
         container = Container(self._listeners, self._converter)
@@ -163,7 +166,7 @@ class App:
                 raise IllegalStateException("the application is running")
             self._container = container
         try:
-            container.start(self._target if target is None else target, {**self._connect_options(), **options})
+            container.start(target, options)
         except BaseException:
             self._forget(container)
             raise

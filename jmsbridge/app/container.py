@@ -52,6 +52,10 @@ class Container:
                 self._loop = EventLoop()
             return self._loop
 
+    def is_in_loop(self) -> bool:
+        """Whether the caller runs in that loop."""
+        return self._loop is not None and self._loop.is_current()
+
     def dead_letter_queue(self, listener: Listener) -> Queue | None:
         """The queue of the listener's redelivery policy, or the broker's own; None if its name is not known."""
         if listener.pattern not in self._letters:
@@ -159,9 +163,7 @@ class Container:
 
     def is_in_listener(self) -> bool:
         """Whether the caller is a listener of this application."""
-        if self._loop is not None and self._loop.is_current():
-            return True
-        return any(worker.is_current for group in self.groups for worker in group.workers)
+        return self.is_in_loop() or any(worker.is_current for group in self.groups for worker in group.workers)
 
     def stop(self, timeout: float) -> tuple[str, ...]:
         """End in order; returns the names of the listeners that had not ended in time.

@@ -7,12 +7,13 @@ property, as Java's converters write and read it: Spring's ``MappingJackson2Mess
 The application says which name means which type. Nothing is imported or built because a message names it.
 """
 
+import contextlib
 from collections.abc import Mapping, MutableMapping
 from types import NoneType
 from typing import Any, Protocol, TypeVar, get_args, get_origin, is_typeddict, overload
 
 from jmsbridge.app.hints import is_union, without_none
-from jmsbridge.app.json_text import BadJson, JsonText
+from jmsbridge.app.json_text import BadJson, JsonText, text_as
 from jmsbridge.creating import Creating
 from jmsbridge.errors import ConfigurationError, MessageFormatException
 from jmsbridge.message import BytesMessage, MapMessage, Message, TextMessage
@@ -217,6 +218,9 @@ class JsonConverter:
         try:
             return self._json.decode(text, kind)
         except BadJson as error:
+            if name is None and isinstance(message, TextMessage):
+                with contextlib.suppress(BadJson):  # the first error is the one to report
+                    return text_as(message.text or "", kind)
             named = "" if name is None else f", which property {where!r} names {name!r}"
             raise ConversionException(
                 f"the body of message {message.jms_message_id} is no {_shown(kind)}{named}: {error}; "

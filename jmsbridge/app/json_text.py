@@ -4,11 +4,12 @@ import re
 from array import array
 from collections.abc import Callable
 from itertools import accumulate
+from math import isfinite
 from typing import Any
 
 import msgspec
 
-__all__ = ["BadJson", "JsonText"]
+__all__ = ["BadJson", "JsonText", "text_as"]
 
 _ESCAPES = re.compile(rb"\\.", re.DOTALL)
 _STRINGS = re.compile(rb'"[^"]*"')
@@ -55,11 +56,17 @@ class JsonText:
     def encode(self, value: Any) -> bytes:
         """The value as JSON in UTF-8."""
         try:
-            text = _pydantic(value) or self._encoder.encode(value)
+            text = _pydantic(value) or self._encode(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise BadJson(f"{type(value).__qualname__} cannot be written as JSON: {error}") from error
         if len(text) > self._max_size:
             raise BadJson(f"the JSON has {len(text)} bytes; max_size is {self._max_size}")
+        return text
+
+    def _encode(self, value: Any) -> bytes:
+        text = self._encoder.encode(value)
+        if b"null" in text and _has_no_number(msgspec.to_builtins(value, enc_hook=_write_other)):
+            raise ValueError("it has a float that is NaN or infinite, which would become null: use None, or a text")
         return text
 
     def decode(self, text: bytes, kind: Any) -> Any:
@@ -76,6 +83,14 @@ class JsonText:
             raise BadJson(f"a check of the type raised {type(error).__name__}") from error
 
 
+def text_as(text: str, kind: Any) -> Any:
+    """A text that is not JSON as a value of the type: a str, a member of an enum, a date; BadJson if it is none."""
+    try:
+        return msgspec.convert(text, kind)
+    except (ValueError, TypeError) as error:
+        raise BadJson(_without_values(error)) from error
+
+
 def _pydantic(value: Any) -> bytes | None:
     """The JSON of a pydantic model, under the aliases of its fields; None for other objects."""
     dump = getattr(value, "model_dump_json", None)
@@ -83,11 +98,23 @@ def _pydantic(value: Any) -> bytes | None:
 
 
 def _write_other(value: Any) -> Any:
-    """What msgspec does not know: a pydantic model inside of something else."""
+    """What msgspec does not know: a pydantic model in something else, and typed values of maps and properties."""
+    for plain in (int, float, str):
+        if isinstance(value, plain):
+            return plain(value)
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", by_alias=True)
     raise TypeError(f"JSON has no {type(value).__qualname__}")
+
+
+def _has_no_number(value: Any) -> bool:
+    """Whether a float in it is NaN or infinite, which JSON does not have."""
+    if isinstance(value, float):
+        return not isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_has_no_number, value.values()))
+    return isinstance(value, list | tuple) and any(map(_has_no_number, value))
 
 
 def _read_other(kind: Any, value: Any) -> Any:

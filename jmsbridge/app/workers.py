@@ -6,6 +6,8 @@ Everything but ``open`` and ``close`` runs on the session's delivery thread; ``l
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from functools import partial
 from inspect import isasyncgen, isawaitable, isgenerator
 from typing import Any, Protocol, get_origin, is_typeddict
 
@@ -24,6 +26,7 @@ from jmsbridge.core.modes import (
     SESSION_TRANSACTED,
 )
 from jmsbridge.core.receiving.delivery import Delivery
+from jmsbridge.core.runtime.executor import Executors, SerialExecutor
 from jmsbridge.destinations import Destination, Queue, Topic
 from jmsbridge.errors import JMSException, MessageFormatException
 from jmsbridge.message import Message
@@ -50,8 +53,23 @@ class Shared(Protocol):
     def event_loop(self) -> EventLoop:
         """The loop of the ``async`` listeners."""
 
+    def is_in_loop(self) -> bool:
+        """Whether the caller runs in that loop."""
+
     def dead_letter_queue(self, listener: Listener) -> Queue | None:
         """The queue for dead letters of a listener; None if its name is not known."""
+
+
+class _Delivery(SerialExecutor):
+    """A delivery thread whose callback may be in the event loop, which is then in the callback as the thread is."""
+
+    def __init__(self, name: str, work: Callable[[], None], is_there: Callable[[], bool]) -> None:
+        super().__init__(name, work)
+        self._is_there = is_there
+
+    def is_current(self) -> bool:
+        """See ``SerialExecutor``."""
+        return super().is_current() or self._is_there()
 
 
 class Worker:
@@ -91,7 +109,11 @@ class Worker:
             raise
 
     def _new_session(self, connection: Connection) -> Session:
-        return connection.create_session(self.listener.mode, prefetch=self.listener.prefetch)
+        settings = connection._settings(self.listener.mode, self.listener.prefetch)
+        return Session(connection, settings, Executors(partial(_Delivery, is_there=self._is_in_loop)))
+
+    def _is_in_loop(self) -> bool:
+        return self.began is not None and self._shared.is_in_loop()
 
     def _count_dead_letters(self, session: Session) -> None:
         """Those of the redelivery policy; ``_move`` counts the listener's own."""
@@ -179,12 +201,15 @@ class Worker:
             return
         if call.is_async:
             result = self._shared.event_loop().call(call.function, positional, named)
-        else:
-            result = call.function(*positional, **named)
-            if isawaitable(result):  # of a plain function around an async one
-                result = self._shared.event_loop().call(_awaited, [result], {})
+        else:  # with context variables that end with the call
+            result = copy_context().run(self._run, call.function, positional, named)
         if result is not None:
             self._reply(message, result)
+
+    def _run(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+        result = function(*positional, **named)
+        # a plain function around an async one returns what must be awaited
+        return self._shared.event_loop().call(_awaited, [result], {}) if isawaitable(result) else result
 
     def _refuse(self, message: Message, error: Exception) -> None:
         """The message is not what the listener takes."""

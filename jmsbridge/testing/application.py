@@ -14,7 +14,9 @@ import jmsbridge
 from jmsbridge import Destination, Message, Queue, Topic
 from jmsbridge.app import App
 from jmsbridge.app.listeners import Listener, where
-from jmsbridge.testing.broker import JMSBroker
+from jmsbridge.config import Options
+from jmsbridge.spi import OtherVersion, registry
+from jmsbridge.testing.broker import SCHEME, JMSBroker
 
 __all__ = ["Call", "JMSApp", "jms_app"]
 
@@ -41,7 +43,7 @@ class JMSApp:
         for topic in topics:
             self._watch(where(topic))
         app.observe(self._called)
-        app.start(broker.url)
+        app._start(broker.url, _without_options_of_others(app._connect_options()))
 
     def _called(self, listener: Listener, message: Message, error: BaseException | None) -> None:
         self.calls.append(Call(listener.name, message, error))
@@ -151,6 +153,21 @@ class JMSApp:
         """Stop the application."""
         self.app.stop()
         self.app.observe(None)
+
+
+def _without_options_of_others(options: dict[str, Any]) -> dict[str, Any]:
+    """Without those that only the broker of production has; one that none has is left, and refused as usual."""
+    here, others = {*Options.__struct_fields__, *_fields(SCHEME)}, set[str]()
+    if not here.issuperset(options):
+        others.update(*map(_fields, registry.names()))
+    return {name: value for name, value in options.items() if name in here or name not in others}
+
+
+def _fields(scheme: str) -> Iterable[str]:
+    try:
+        return registry.load(scheme).options.__struct_fields__
+    except (ImportError, OtherVersion):
+        return ()
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from jmsbridge.core.modes import AUTO_ACKNOWLEDGE
 from jmsbridge.core.runtime import clock
 from jmsbridge.spi import Backend, registry
 
-__all__ = ["JMSBroker", "jms_broker"]
+__all__ = ["SCHEME", "JMSBroker", "jms_broker"]
 
-_SCHEME = "embedded"
+SCHEME = "embedded"
 _numbers = itertools.count(1)
 
 
@@ -37,7 +37,7 @@ class JMSBroker:
     """
 
     def __init__(self, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.url = f"{_SCHEME}:?broker={name}"
+        self.url = f"{SCHEME}:?broker={name}"
         self._name = name
         self._folder = folder
         self._monkeypatch = monkeypatch
@@ -45,7 +45,7 @@ class JMSBroker:
         self._names = itertools.count(1)
         self._ahead = 0.0
         self._watch()
-        self._module: Any = importlib.import_module(type(registry.load(_SCHEME)).__module__)
+        self._module: Any = importlib.import_module(type(registry.load(SCHEME)).__module__)
 
     def connect(self, **options: Any) -> Connection:
         """A started connection, closed when the test ends; the options are those of ``jmsbridge.connect``."""

@@ -1,10 +1,12 @@
 """Objects as messages and messages as objects, as Spring's and Quarkus' converters read and write them."""
 
+import math
 import pickle
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypedDict, TypeVar
+from enum import StrEnum
+from typing import Any, Generic, Literal, NewType, TypedDict, TypeVar
 
 import msgspec
 import pytest
@@ -392,3 +394,69 @@ def test_null_where_none_is_allowed(context: JMSContext, kind: Any, name: str | 
     with pytest.raises(ConversionException):
         converter.from_message(message, Bill)
     assert converter.from_message(text_of(context, "null"), str | None) == "null"  # a text, which is no JSON
+
+
+class Colour(StrEnum):
+    RED = "red"
+    FIVE = "5"
+
+
+Name = NewType("Name", str)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (Colour.RED, Colour),
+        (Colour.FIVE, Colour),
+        (Colour.RED, Colour | None),
+        ("a", Literal["a", "b"]),
+        (Name("Ann"), Name),
+        ("some text", int | str),
+        ("{", Order | str),
+        (5, int | str),
+    ],
+    ids=repr,
+)
+def test_a_text_alone_is_what_a_type_makes_of_it(context: JMSContext, value: object, kind: Any) -> None:
+    found = JsonConverter().from_message(JsonConverter().to_message(context, value), kind)
+    assert (found, found.__class__) == (value, value.__class__)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("blue", Colour), ("green", Literal["red", "blue"]), ("hello", int), ("", Order)]
+)
+def test_a_text_alone_that_is_no_value_of_the_type(context: JMSContext, text: str, kind: Any) -> None:
+    with pytest.raises(ConversionException, match=r"the body of message .* is no .*: (JSON is|Input data)") as raised:
+        JsonConverter().from_message(context.create_text_message(text), kind)
+    assert not text or text not in str(raised.value)
+
+
+def test_text_in_bytes_and_with_a_name_is_json(context: JMSContext, converter: JsonConverter) -> None:
+    message = context.create_bytes_message()
+    message.write_bytes(b"red")
+    with pytest.raises(ConversionException, match="is no Colour"):
+        converter.from_message(message, Colour)
+    named = context.create_text_message("red")
+    named.set_string_property("_type", "colour")
+    with pytest.raises(ConversionException, match="is no Colour"):
+        JsonConverter({"colour": Colour}).from_message(named, Colour)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_float_that_json_does_not_have_is_refused(context: JMSContext, number: float) -> None:
+    for value in (number, [1.0, number], Bill(number), Box({"a": (None, number)})):
+        with pytest.raises(ConversionException, match="a float that is NaN or infinite, which would become null"):
+            JsonConverter().to_message(context, value)
+
+
+def test_values_of_maps_and_properties_are_written_as_json(context: JMSContext) -> None:
+    message = context.create_map_message()
+    message.set_object("total", 1.5)
+    message.set_short("count", 3)
+    message.set_char("size", "L")
+    found: dict[str, Any] = message.get_body(dict) or {}
+    assert isinstance(found["total"], jmsbridge.Double)
+    written = JsonConverter().to_message(context, Box([Bill(found["total"]), *found.values(), None]))
+    assert isinstance(written, TextMessage)
+    assert written.text == '{"what":[{"total":1.5},1.5,3,"L",null]}'

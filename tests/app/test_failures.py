@@ -12,9 +12,11 @@ from jmsbridge import CLIENT_ACKNOWLEDGE, Message, Queue, Session, TextMessage
 from jmsbridge.app import App, Decision, JsonConverter, Property
 from jmsbridge.app.workers import Worker
 from jmsbridge.config import RedeliveryPolicy
-from jmsbridge.errors import TransactionRolledBackException
+from jmsbridge.core.runtime.closing import State
+from jmsbridge.errors import IllegalState, TransactionRolledBackException
 from jmsbridge.spi import DEAD_LETTER_ORIGIN, DEAD_LETTER_REASON
 from jmsbridge.testing.broker import JMSBroker
+from jmsbridge.testing.marks import rule
 from tests.app.support import Heard, Order, eventually, request, texts
 
 CONVERTER = JsonConverter({"Order": Order})
@@ -407,3 +409,51 @@ def test_callbacks_on_the_loop_that_end_it_do_not(jms_broker: JMSBroker, caplog:
         jms_broker.send("orders", "a", "b")
         heard.wait(2)
     assert "a callback on the event loop of the listeners raised" in caplog.text
+
+
+@rule("CL-7")
+@pytest.mark.parametrize("close", [Session.close, lambda s: s.connection.close(), lambda s: s.connection.stop()])
+@pytest.mark.parametrize("how", ["plain", "async", "awaited"])
+def test_what_would_wait_for_the_listener_itself_is_refused(jms_broker: JMSBroker, how: str, close: Any) -> None:
+    app, heard = App(), Heard()
+
+    def listener(text: str, session: Session) -> None:
+        with pytest.raises(IllegalState, match="is not allowed in a") as raised:
+            close(session)
+        heard.append(raised.value)
+
+    async def later(text: str, session: Session) -> None:
+        listener(text, session)
+
+    def wrapped(text: str, session: Session) -> Any:
+        return later(text, session)
+
+    app.listener("orders")({"plain": listener, "async": later, "awaited": wrapped}[how])
+    with app:
+        jms_broker.send("orders", "a", "b")
+        heard.wait(2)
+    assert jms_broker.messages("orders") == []
+
+
+@rule("CL-5")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_listener_may_use_its_session_while_that_is_closed(jms_broker: JMSBroker, is_async: bool) -> None:
+    app, heard = App(), Heard()
+
+    def listener(text: str, session: Session) -> None:
+        assert app._container is not None
+        (worker,) = app._container.groups[0].workers
+        threading.Thread(target=worker.close).start()
+        eventually(lambda: session._core.life.state is State.CLOSING)
+        session.create_producer(Queue("audit")).send(text)
+        heard.append(text)
+
+    async def later(text: str, session: Session) -> None:
+        listener(text, session)
+
+    app.listener("orders")(later if is_async else listener)
+    with app:
+        jms_broker.send("orders", "a")
+        heard.wait(1)
+        eventually(lambda: texts(jms_broker, "audit") == ["a"])
+    assert jms_broker.messages("orders") == []

@@ -1,6 +1,7 @@
 """Listeners of an application: parameters, results, transactions, concurrency."""
 
 import asyncio
+import contextvars
 import threading
 from typing import Annotated, Any, TypedDict
 
@@ -293,6 +294,25 @@ def test_async_listeners_run_on_one_loop_at_once(jms_broker: JMSBroker) -> None:
         eventually(lambda: app.status().listeners[0].handled == 3)
     assert len(set(loops)) == 1
     assert app.status().state == "closed"
+
+
+@pytest.mark.parametrize("awaits", [False, True])
+def test_context_variables_of_a_call_end_with_it(jms_broker: JMSBroker, awaits: bool) -> None:
+    app, heard = App(), Heard()
+    customer: contextvars.ContextVar[str] = contextvars.ContextVar("customer", default="")
+
+    async def later(before: str) -> None:
+        heard.append((before, customer.get()))
+
+    @app.listener("orders")
+    def listener(text: str) -> Any:
+        before = customer.get()
+        customer.set(text)
+        return later(before) if awaits else heard.append((before, customer.get()))
+
+    with app:
+        jms_broker.send("orders", "a", "b")
+        assert heard.wait(2) == [("", "a"), ("", "b")]
 
 
 def test_an_application_can_be_started_again(jms_broker: JMSBroker) -> None:

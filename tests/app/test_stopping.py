@@ -342,11 +342,17 @@ def test_a_listener_that_never_returns_is_left_behind(tmp_path: Path) -> None:
 
 
 def test_a_second_sigterm_ends_it_at_once(tmp_path: Path) -> None:
-    program = Program(tmp_path, "time.sleep(1000)")
+    body = """
+    while app._container.connection._core.delivery.on:
+        time.sleep(0.01)
+    print("stopping", flush=True)
+    time.sleep(1000)
+    """
+    program = Program(tmp_path, textwrap.indent(textwrap.dedent(body), "    ").strip())
     program.begun()
     program.process.send_signal(signal.SIGTERM)
-    assert program.process.poll() is None
-    time.sleep(0.3)  # sleep: two signals at once would be one
+    assert program.process.stdout is not None
+    assert program.process.stdout.readline() == "stopping\n"  # a second signal before that could merge with the first
     program.process.send_signal(signal.SIGTERM)
     code, out, errors = program.ended()
     assert (code, out) == (143, "")
