@@ -111,7 +111,8 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
                 f"{broker} has durable subscriptions over STOMP only with a client id ({interest.key!r})"
             )
         try:
-            header("selector", selector_of(interest, self._facts.product.dialect))
+            dialect = self._facts.product.dialect
+            header("selector", selector_of(interest, dialect), dialect.version)
         except Unencodable as error:
             raise SelectorRefused(f"{interest.address}: the selector is too long for {broker} over STOMP") from error
 

@@ -95,13 +95,16 @@ class Encoder:
             raise Unencodable(f"a frame of {len(data):,} bytes; {self._dialect.name} takes {self._largest:,}")
         return data
 
+    def _header(self, name: str, value: str) -> bytes:
+        return header(name, value, self._dialect.version)
+
     def _destination(self, address: Address) -> bytes:
         known, lines = self._target
         if known is not address:
             self._dialect.check(address)
             name, routing = self._dialect.destination(address)
-            lines = header("destination", name) + (header("destination-type", routing) if routing else b"")
-            lines += b"".join(header(*made) for made in self._dialect.creation(address))
+            lines = self._header("destination", name) + (self._header("destination-type", routing) if routing else b"")
+            lines += b"".join(self._header(*made) for made in self._dialect.creation(address))
             self._target = address, lines
         return lines
 
@@ -130,10 +133,10 @@ class Encoder:
             reply_to = self._dialect.reply_to(envelope.reply_to)
             if not self._dialect.is_short(reply_to):
                 raise Unencodable(f"a name of a destination for answers that is too long for {self._dialect.name}")
-            lines.append(header("reply-to", reply_to))
+            lines.append(self._header("reply-to", reply_to))
             side.reply_temporary = envelope.reply_to.temporary
         if self._detects and envelope.duplicate_id is not None:
-            lines.append(header("_AMQ_DUPL_ID", envelope.duplicate_id))
+            lines.append(self._header("_AMQ_DUPL_ID", envelope.duplicate_id))
 
     def _properties(self, properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
         texts, types = encode_properties(properties)
@@ -151,12 +154,12 @@ class Encoder:
                 lines.append(b"%b%b\n" % (begin, text.encode()))
                 room -= 1
             elif _fits(text):
-                lines.append(header(name, text))
+                lines.append(self._header(name, text))
                 room -= 1
             else:
                 more[name] = text
         if "JMSXGroupID" in properties:
-            _group_lines(properties, lines)
+            self._group(properties, lines)
 
     def _begin(self, name: str) -> bytes:
         """How the header of a property begins; empty if it has none of its own."""
@@ -166,11 +169,19 @@ class Encoder:
             self._begins[name] = begin
         return begin
 
+    def _group(self, properties: dict[str, Any], lines: list[bytes]) -> None:
+        """What the broker needs to know of a message group."""
+        group, sequence = properties["JMSXGroupID"], properties.get("JMSXGroupSeq")
+        if isinstance(group, str) and group and _fits(group):
+            lines.append(self._header("JMSXGroupID", group))
+            if type(sequence) is int and sequence in _SEQUENCES:
+                lines.append(b"JMSXGroupSeq:%d\n" % sequence)
+
     def _if_unfit(self, name: str, text: str, lines: list[bytes]) -> str | None:
         """Add a header, and return None; or return the text if it does not fit into one."""
         if not text or not _fits(text) or not self._dialect.is_short(text):
             return text
-        lines.append(header(name, text))
+        lines.append(self._header(name, text))
         return None
 
     def _body(self, kind: BodyKind, body: Any, side: Side, lines: list[bytes]) -> bytes:
@@ -207,15 +218,6 @@ def _fits(text: str) -> bool:
     if len(text) > _LONGEST or "\0" in text:
         return False
     return text.isascii() or is_unicode(text)
-
-
-def _group_lines(properties: dict[str, Any], lines: list[bytes]) -> None:
-    """What the broker needs to know of a message group."""
-    group, sequence = properties["JMSXGroupID"], properties.get("JMSXGroupSeq")
-    if isinstance(group, str) and group and _fits(group):
-        lines.append(header("JMSXGroupID", group))
-        if type(sequence) is int and sequence in _SEQUENCES:
-            lines.append(b"JMSXGroupSeq:%d\n" % sequence)
 
 
 def _side_lines(side: Side) -> list[bytes]:

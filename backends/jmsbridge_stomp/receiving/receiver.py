@@ -116,9 +116,9 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         size = _size_of(frame) if self._interest.deferred else 0
-        made = Delivery(
-            self, header("id", frame.headers.get(self._product.names_message, "")), envelope, is_redelivered, size
-        )
+        version, headers = self._product.dialect.version, frame.headers
+        ack = b"".join(header(name, headers.get(of, ""), version) for name, of in self._product.names_message)
+        made = Delivery(self, ack, envelope, is_redelivered, size)
         if not self._browses:
             self.deliveries[made] = None
             self.unsettled_size += size
