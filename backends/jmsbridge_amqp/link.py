@@ -127,6 +127,7 @@ class Link(AmqpAdmin):
         dead_letters = product.dead_letters if chosen is None else chosen
         self.broker = self._life.broker = facts.name
         self.group_channels = product.group_channels
+        self.dead_letters = Address(dead_letters) if dead_letters else None
         self.native = found | native_of(product, facts.offered, dead_letters)
         options = self._options
         naming = Naming(

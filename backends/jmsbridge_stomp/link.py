@@ -130,6 +130,7 @@ class Link(StompAdmin):
     def _learn(self, product: Product) -> None:
         chosen = self._options.dead_letter_queue
         dead_letters = product.dead_letters if chosen is None else chosen
+        self.dead_letters = Address(dead_letters) if dead_letters else None
         self.native = product.native if dead_letters else product.native & ~Native.REJECT
         sender = self.endpoint.client_id or str(uuid.uuid4())
         native = self.native

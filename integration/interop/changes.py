@@ -1,20 +1,28 @@
 """The changes that several ways have in common, for their lists of differences."""
 
 from integration.interop.describing import Description
-from integration.interop.differences import Change
+from integration.interop.differences import Change, Refusal
 from integration.interop.matrix import Sample
 
 __all__ = [
+    "NO_DELAY",
     "adds",
+    "answer_to_ordinary",
     "empty_is_bytes",
     "new_id",
+    "no_correlation",
+    "no_nulls",
     "no_time",
+    "null_text_is_empty",
     "object_ends_with_reset",
     "pairs_are_replaced",
     "temporary_addresses",
+    "text_of_bytes",
     "time_of_send",
     "time_only_of_delays",
 ]
+
+NO_DELAY = (Refusal("delay", "the client has no delays of JMS 2.0", "setDeliveryDelay() is not supported"),)
 
 
 def adds(*prefixes: str) -> Change:
@@ -38,6 +46,34 @@ def empty_is_bytes(sample: Sample, expected: Description, seen: Description) -> 
     """A message without body is a bytes message without bytes."""
     if sample.kind == "Message":
         expected |= {"kind": "BytesMessage", "body": ["bytes", ""]}
+
+
+def null_text_is_empty(sample: Sample, expected: Description, seen: Description) -> None:
+    """A text message without text has an empty one."""
+    if expected["kind"] == "TextMessage" and expected["body"] is None:
+        expected["body"] = ["String", ""]
+
+
+def no_nulls(sample: Sample, expected: Description, seen: Description) -> None:
+    """A property that is null is lost."""
+    expected["properties"] = {name: value for name, value in expected["properties"].items() if value is not None}
+
+
+def no_correlation(sample: Sample, expected: Description, seen: Description) -> None:
+    """A correlation id of bytes is lost."""
+    if isinstance(sample.correlation, bytes):
+        expected |= {"correlation_id": None, "correlation_bytes": None}
+
+
+def text_of_bytes(sample: Sample, expected: Description, seen: Description) -> None:
+    """A correlation id of bytes has a text for the reader in Python."""
+    if isinstance(sample.correlation, bytes):
+        expected["correlation_id"] = sample.correlation.decode("utf-8", "backslashreplace")
+
+
+def answer_to_ordinary(sample: Sample, expected: Description, seen: Description) -> None:
+    """An answer to a temporary destination goes to an ordinary one of that name."""
+    expected["destination"][1] = False
 
 
 def no_time(sample: Sample, expected: Description, seen: Description) -> None:

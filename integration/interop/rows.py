@@ -6,6 +6,7 @@ from typing import Literal
 from integration.interop.activemq import differences as activemq
 from integration.interop.artemis import differences as artemis
 from integration.interop.brokerj import differences as brokerj
+from integration.interop.changes import NO_DELAY
 from integration.interop.differences import Difference, Loss, Refusal
 from integration.interop.pulsar import differences as pulsar
 from integration.interop.qpid.differences import QPID
@@ -139,7 +140,7 @@ ROWS = (
         {},
         artemis.OPENWIRE,
         artemis.OPENWIRE_LOSSES,
-        artemis.OPENWIRE_REFUSALS,
+        NO_DELAY,
         module="proton",
         subscriptions="own",
     ),
@@ -190,7 +191,7 @@ ROWS = (
         {},
         activemq.OPENWIRE,
         activemq.OPENWIRE_LOSSES,
-        activemq.OPENWIRE_REFUSALS,
+        NO_DELAY,
         module="proton",
     ),
     Row(
@@ -213,7 +214,7 @@ ROWS = (
         {},
         stomp.OPENWIRE,
         stomp.OPENWIRE_LOSSES,
-        stomp.NO_DELAY,
+        NO_DELAY,
     ),
     Row(
         "activemq-openwire-stomp",
@@ -223,7 +224,7 @@ ROWS = (
         "stomp",
         {},
         stomp.CLASSIC,
-        refusals=stomp.NO_DELAY,
+        refusals=NO_DELAY,
     ),
     Row(
         "pulsar-starlight",

@@ -1,12 +1,10 @@
 """The statements of the page about RabbitMQ on counts, prefetch and order with selectors."""
 
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-import jmsbridge
 from integration.lab.broker import Broker
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Message
 from jmsbridge.testing.suite.support import eventually, receive_texts, send_texts
@@ -14,21 +12,6 @@ from jmsbridge.testing.suite.support import eventually, receive_texts, send_text
 pytestmark = pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 
 Connect = Callable[..., Connection]
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    """Make started connections."""
-    made: list[Connection] = []
-
-    def begin(url: str, **options: Any) -> Connection:
-        made.append(jmsbridge.connect(url, **options))
-        made[-1].start()
-        return made[-1]
-
-    yield begin
-    for each in made:
-        each.close()
 
 
 @pytest.mark.parametrize("kind", ["classic", "quorum"])

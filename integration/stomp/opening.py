@@ -1,4 +1,4 @@
-"""Opens links over STOMP to a broker of the tests."""
+"""Opens links over STOMP to a broker of the tests; and the checks that the tests of several brokers share."""
 
 import os
 import threading

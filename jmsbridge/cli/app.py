@@ -7,7 +7,7 @@ import typer
 
 from jmsbridge.cli.backends import backends
 from jmsbridge.cli.bench import bench
-from jmsbridge.cli.commandline import CommandLine, help_of
+from jmsbridge.cli.commandline import help_of, new_app, run_app
 from jmsbridge.cli.configuring import config
 from jmsbridge.cli.destinations import create, list_destinations, purge, remove
 from jmsbridge.cli.dlq import dlq
@@ -17,24 +17,15 @@ from jmsbridge.cli.importing import import_configuration
 from jmsbridge.cli.migrating import migrate
 from jmsbridge.cli.moving import move
 from jmsbridge.cli.receive import browse, receive
-from jmsbridge.cli.running import ERROR, complain, guarded
+from jmsbridge.cli.running import guarded
 from jmsbridge.cli.send import send
 from jmsbridge.cli.serve.command import run
-from jmsbridge.cli.streams import replace_closed_streams
 from jmsbridge.cli.target import with_broker
 from jmsbridge.metadata import __version__
 
 __all__ = ["app", "main"]
 
-# Pretty tracebacks print local variables, which may be passwords.
-app = typer.Typer(
-    name="jmsbridge",
-    cls=CommandLine,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = new_app("jmsbridge")
 _PANELS: dict[str, dict[str, Callable[..., int]]] = {
     "Messages": {"send": send, "receive": receive, "browse": browse, "export": export, "load": load, "move": move},
     "Destinations": {"list": list_destinations, "create": create, "remove": remove, "purge": purge},
@@ -78,9 +69,4 @@ app.callback(help=help_of(_options))(_options)
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script."""
-    replace_closed_streams()
-    try:
-        app(args=arguments)
-    except OSError as error:  # from output outside the commands, such as --help
-        complain(str(error))
-        raise SystemExit(ERROR) from None
+    run_app(app, arguments)

@@ -1,4 +1,4 @@
-"""The group of all commands: mistakes on the command line are reported like other errors, with passwords masked."""
+"""The groups of commands: mistakes on the command line are reported like other errors, with passwords masked."""
 
 import inspect
 import sys
@@ -9,15 +9,16 @@ import typer
 from typer.core import TyperGroup
 
 from jmsbridge.cli.printing import keep_secret
-from jmsbridge.cli.running import INTERRUPTED, complain, note
+from jmsbridge.cli.running import ERROR, INTERRUPTED, complain, note
+from jmsbridge.cli.streams import replace_closed_streams
 
-__all__ = ["CommandLine", "help_of"]
+__all__ = ["help_of", "new_app", "run_app"]
 
 # Some versions of Typer depend on Click, others contain a copy: use the one from which Typer's own errors derive.
 _Wrong: type[Exception] = typer.BadParameter.__mro__[2]
 
 
-class CommandLine(TyperGroup):
+class _CommandLine(TyperGroup):
     """The group of all commands. Typer's own error messages would repeat the command line, passwords included."""
 
     def main(
@@ -54,6 +55,28 @@ def _end(error: Any) -> NoReturn:
 def _in_words(text: str) -> str:
     """An error of Typer without the words of the library that has checked the value."""
     return text.replace("Value error, ", "").replace("Input should be", "it must be").partition(", unable to parse")[0]
+
+
+def new_app(name: str) -> typer.Typer:
+    """A group of commands. Pretty tracebacks are off: they print local variables, which may be passwords."""
+    return typer.Typer(
+        name=name,
+        cls=_CommandLine,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def run_app(app: typer.Typer, arguments: list[str] | None = None) -> None:
+    """Run a command line, by default that of the process, and end the process."""
+    replace_closed_streams()
+    try:
+        app(args=arguments)
+    except OSError as error:  # from output outside the commands, such as --help
+        complain(str(error))
+        raise SystemExit(ERROR) from None
 
 
 def help_of(command: Callable[..., Any]) -> str:

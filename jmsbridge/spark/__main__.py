@@ -6,23 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from jmsbridge.cli.commandline import CommandLine, help_of
-from jmsbridge.cli.running import complain, guarded
-from jmsbridge.cli.streams import replace_closed_streams
+from jmsbridge.cli.commandline import help_of, new_app, run_app
+from jmsbridge.cli.running import guarded
 from jmsbridge.errors import ConfigurationError
 from jmsbridge.spark import jobs
 from jmsbridge.spark.pipelines import AVAILABLE_NOW
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    name="python -m jmsbridge.spark",
-    cls=CommandLine,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = new_app("python -m jmsbridge.spark")
 
 _From = Annotated[str, typer.Option("--from", metavar="URL|PROFILE", help="The broker to read from.")]
 _Queue = Annotated[str | None, typer.Option("--queue", "-q", metavar="NAME", help="The queue to read.")]
@@ -238,9 +230,4 @@ def _pipelines() -> None:
 app.callback(help=help_of(_pipelines))(_pipelines)
 
 if __name__ == "__main__":
-    replace_closed_streams()
-    try:
-        app()
-    except OSError as error:  # from output outside the commands, such as --help
-        complain(str(error))
-        raise SystemExit(1) from None
+    run_app(app)

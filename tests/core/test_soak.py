@@ -1,8 +1,6 @@
 """Two million messages through every kind of producer and consumer at once: none lost, none twice, constant memory."""
 
 import gc
-import resource
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import jmsbridge
+from bench.measuring import resident
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Message, MessageConsumer, TextMessage
 
 TOTAL = 2_000_000
@@ -154,16 +153,6 @@ def subscribing(connection: Connection, pair: Pair, ready: threading.Event) -> N
                 message.acknowledge()
         assert pair.received == (part + 1) * EACH // 100
         session.close()
-
-
-def resident() -> float:
-    """Memory of the process in MiB; without /proc the maximum so far, which also shows growth."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as status:
-            return int(status.read().split()[1]) * resource.getpagesize() / (1 << 20)
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
 
 
 @pytest.mark.long

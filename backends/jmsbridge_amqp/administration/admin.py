@@ -18,11 +18,6 @@ class AmqpAdmin(ArtemisAdmin):
     _facts: LinkFacts
     """There once the link is connected."""
 
-    @property
-    def dead_letters(self) -> Address | None:
-        """Where rejected messages go."""
-        return Address(self._facts.dead_letters) if self._facts.dead_letters else None
-
     def _check_administration(self) -> None:
         self._known()
 

@@ -9,11 +9,11 @@ from integration.interop.changes import (
     temporary_addresses,
 )
 from integration.interop.describing import Description, typed
-from integration.interop.differences import Difference, Loss, Refusal
+from integration.interop.differences import Difference, Loss
 from integration.interop.matrix import Sample
 from jmsbridge.codecs import javaserial
 
-__all__ = ["OPENWIRE", "OPENWIRE_LOSSES", "OPENWIRE_REFUSALS", "QPID", "QPID_LOSSES"]
+__all__ = ["OPENWIRE", "OPENWIRE_LOSSES", "QPID", "QPID_LOSSES"]
 
 
 def _temporary_is_ordinary(sample: Sample, expected: Description, seen: Description) -> None:
@@ -63,4 +63,3 @@ OPENWIRE = (
     Difference("from Java", "openwire: temporary destinations", temporary_addresses("temp-queue://", "temp-topic://")),
 )
 OPENWIRE_LOSSES = (Loss("from Java", "stream with bytes", "openwire: Stream with bytes"),)
-OPENWIRE_REFUSALS = (Refusal("delay", "the client has no delays of JMS 2.0", "setDeliveryDelay() is not supported"),)

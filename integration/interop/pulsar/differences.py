@@ -1,6 +1,6 @@
 """What Starlight for JMS changes; the reasons are those of the backend's table of losses."""
 
-from integration.interop.changes import adds
+from integration.interop.changes import adds, no_nulls, text_of_bytes
 from integration.interop.describing import Description
 from integration.interop.differences import Difference, Refusal
 from integration.interop.matrix import Sample
@@ -14,10 +14,6 @@ _SHOWN = (
 )
 
 
-def _no_null(sample: Sample, expected: Description, seen: Description) -> None:
-    expected["properties"] = {name: value for name, value in expected["properties"].items() if value is not None}
-
-
 def _group_of_none(sample: Sample, expected: Description, seen: Description) -> None:
     if "JMSXGroupID" not in expected["properties"] and seen["properties"]["JMSXGroupSeq"][1].isdecimal():
         expected["properties"] |= {"JMSXGroupID": ["String", ""], "JMSXGroupSeq": seen["properties"]["JMSXGroupSeq"]}
@@ -26,11 +22,6 @@ def _group_of_none(sample: Sample, expected: Description, seen: Description) -> 
 def _text_there(sample: Sample, expected: Description, seen: Description) -> None:
     if isinstance(sample.correlation, bytes):
         expected["correlation_id"] = sample.correlation.decode("utf-8", "replace")
-
-
-def _text_here(sample: Sample, expected: Description, seen: Description) -> None:
-    if isinstance(sample.correlation, bytes):
-        expected["correlation_id"] = sample.correlation.decode("utf-8", "backslashreplace")
 
 
 def _full_name(sample: Sample, expected: Description, seen: Description) -> None:
@@ -54,11 +45,11 @@ def _short_name(sample: Sample, expected: Description, seen: Description) -> Non
 STARLIGHT = (
     Difference("to Java", "java: properties", adds(*_SHOWN)),
     Difference("to Java", "java: groups", _group_of_none),
-    Difference("to Java", "java: null properties", _no_null),
+    Difference("to Java", "java: null properties", no_nulls),
     Difference("to Java", "java: bytes as correlation id", _text_there),
     Difference("to Java", "java: names", _full_name),
     Difference("to Java", "java: names", _full_name_of_answer, always=False),
-    Difference("from Java", "java: bytes as correlation id", _text_here),
+    Difference("from Java", "java: bytes as correlation id", text_of_bytes),
     Difference("from Java", "java: names", _short_name),
 )
 STARLIGHT_REFUSALS = (

@@ -5,7 +5,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from integration.interop.changes import temporary_addresses
+from integration.interop.changes import (
+    empty_is_bytes,
+    no_nulls,
+    no_time,
+    null_text_is_empty,
+    temporary_addresses,
+    time_of_send,
+    time_only_of_delays,
+)
 from integration.interop.describing import Description, typed
 from integration.interop.differences import Difference, Refusal
 from integration.interop.matrix import Sample
@@ -41,25 +49,12 @@ def _correlation_is_text(sample: Sample, expected: Description, seen: Descriptio
         expected["correlation_bytes"] = typed(expected["correlation_id"].encode())
 
 
-def _only_delays(sample: Sample, expected: Description, seen: Description) -> None:
-    if not sample.delivery_delay:
-        expected["delivery_time"] = 0
-
-
-def _no_time_is_that_of_the_send(sample: Sample, expected: Description, seen: Description) -> None:
-    expected["delivery_time"] = expected["timestamp"]
-
-
-def _null_property_is_dropped(sample: Sample, expected: Description, seen: Description) -> None:
-    expected["properties"].pop("p_null", None)
-
-
 JMS = (
-    Difference("from Java", "from Java: null properties", _null_property_is_dropped),
-    Difference("from Java", "from Java: JMSDeliveryTime", _no_time_is_that_of_the_send),
+    Difference("from Java", "from Java: null properties", no_nulls),
+    Difference("from Java", "from Java: JMSDeliveryTime", time_of_send),
     Difference("from Java", "from Java: Message", _message_is_text),
     Difference("to Java", "to Java: correlation id as bytes", _correlation_is_text),
-    Difference("to Java", "to Java: JMSDeliveryTime without delay", _only_delays),
+    Difference("to Java", "to Java: JMSDeliveryTime without delay", time_only_of_delays),
 )
 
 # --- dialect amqp
@@ -76,11 +71,6 @@ def _text_with_type_is_bytes(sample: Sample, expected: Description, seen: Descri
         _text_is_bytes(sample, expected, seen)
 
 
-def _message_is_bytes(sample: Sample, expected: Description, seen: Description) -> None:
-    if sample.kind == "Message":
-        expected |= {"kind": "BytesMessage", "body": ["bytes", ""]}
-
-
 def _reply_to_topic_is_queue(sample: Sample, expected: Description, seen: Description) -> None:
     if expected["reply_to"] is not None:
         expected["reply_to"][0] = "queue"
@@ -89,11 +79,6 @@ def _reply_to_topic_is_queue(sample: Sample, expected: Description, seen: Descri
 def _expiration_is_about(sample: Sample, expected: Description, seen: Description) -> None:
     if abs(seen["expiration"] - expected["expiration"]) < 30_000:  # of ten minutes; the first send takes its time
         expected["expiration"] = seen["expiration"]
-
-
-def _null_text_is_empty(sample: Sample, expected: Description, seen: Description) -> None:
-    if sample.kind == "TextMessage" and sample.body is None:
-        expected["body"] = ["String", ""]
 
 
 def _other_kind_is_bytes(sample: Sample, expected: Description, seen: Description) -> None:
@@ -137,10 +122,6 @@ def _group_is_dropped(sample: Sample, expected: Description, seen: Description) 
         del expected["properties"][name]
 
 
-def _nulls_are_dropped(sample: Sample, expected: Description, seen: Description) -> None:
-    expected["properties"] = {name: value for name, value in expected["properties"].items() if value is not None}
-
-
 def _properties_are_text(sample: Sample, expected: Description, seen: Description) -> None:
     expected["properties"] = {name: ["String", value[1]] for name, value in expected["properties"].items()}
 
@@ -177,15 +158,11 @@ def _death_is_property(sample: Sample, expected: Description, seen: Description)
             expected["properties"][name] = seen["properties"][name]
 
 
-def _no_delivery_time(sample: Sample, expected: Description, seen: Description) -> None:
-    expected["delivery_time"] = 0
-
-
 _FROM_JAVA = (
-    Difference("from Java", "from Java: null properties", _null_property_is_dropped),
-    Difference("from Java", "from Java: JMSDeliveryTime", _no_time_is_that_of_the_send),
+    Difference("from Java", "from Java: null properties", no_nulls),
+    Difference("from Java", "from Java: JMSDeliveryTime", time_of_send),
     Difference("from Java", "from Java: TextMessage", _text_is_bytes),
-    Difference("from Java", "from Java: messages without body", _message_is_bytes),
+    Difference("from Java", "from Java: messages without body", empty_is_bytes),
     Difference("from Java", "from Java: JMSReplyTo", _reply_to_topic_is_queue),
     Difference("from Java", "from Java: expiration", _expiration_is_about, always=False),
 )
@@ -193,16 +170,16 @@ _FROM_JAVA = (
 
 def _to_java(text: Callable[[Sample, Description, Description], None]) -> tuple[Difference, ...]:
     changes = {
-        "null texts": _null_text_is_empty,
+        "null texts": null_text_is_empty,
         "TextMessage": text,
         "other kinds": _other_kind_is_bytes,
         "JMSType": _type_is_kind,
         "JMSReplyTo": _reply_to_is_queue,
         "JMSX properties": _group_is_dropped,
-        "null properties": _nulls_are_dropped,
+        "null properties": no_nulls,
         "property types": _properties_are_text,
         "notes": _notes,
-        "JMSDeliveryTime": _no_delivery_time,
+        "JMSDeliveryTime": no_time,
     }
     listed = [Difference("to Java", f"to Java: {name}", change) for name, change in changes.items()]
     return (

@@ -2,15 +2,19 @@
 
 from integration.interop.changes import (
     adds,
+    answer_to_ordinary,
     new_id,
+    no_correlation,
+    no_nulls,
     no_time,
+    null_text_is_empty,
     pairs_are_replaced,
     temporary_addresses,
     time_of_send,
     time_only_of_delays,
 )
 from integration.interop.describing import Description
-from integration.interop.differences import Change, Difference, Loss, Refusal
+from integration.interop.differences import Change, Difference, Loss
 from integration.interop.matrix import Sample
 from jmsbridge.transport.typed_values import encode_map, encode_stream
 
@@ -18,12 +22,10 @@ __all__ = [
     "CLASSIC",
     "CORE",
     "CORE_LOSSES",
-    "NO_DELAY",
     "OPENWIRE",
     "OPENWIRE_LOSSES",
 ]
 
-NO_DELAY = (Refusal("delay", "the client has no delays of JMS 2.0", "setDeliveryDelay() is not supported"),)
 _EMPTY = ["String", ""]
 
 
@@ -41,10 +43,6 @@ def _texts(sample: Sample, expected: Description, seen: Description) -> None:
     }
 
 
-def _no_null(sample: Sample, expected: Description, seen: Description) -> None:
-    expected["properties"] = {name: value for name, value in expected["properties"].items() if value is not None}
-
-
 def _kinds(sample: Sample, expected: Description, seen: Description) -> None:
     """A map or stream is a text with JSON, an object its stream, a plain message an empty text."""
     if isinstance(sample.body, dict):
@@ -57,19 +55,9 @@ def _kinds(sample: Sample, expected: Description, seen: Description) -> None:
         expected |= {"kind": "TextMessage", "body": _EMPTY}
 
 
-def _empty_text(sample: Sample, expected: Description, seen: Description) -> None:
-    if expected["kind"] == "TextMessage" and expected["body"] is None:
-        expected["body"] = _EMPTY
-
-
 def _text_with_nul(sample: Sample, expected: Description, seen: Description) -> None:
     if expected["kind"] == "TextMessage" and "\0" in expected["body"][1]:
         expected |= {"kind": "BytesMessage", "body": ["bytes", expected["body"][1].encode().hex()]}
-
-
-def _no_correlation(sample: Sample, expected: Description, seen: Description) -> None:
-    if isinstance(sample.correlation, bytes):
-        expected |= {"correlation_id": None, "correlation_bytes": None}
 
 
 def _time_at_broker(sample: Sample, expected: Description, seen: Description) -> None:
@@ -92,10 +80,6 @@ def _temporary_is_ordinary(sample: Sample, expected: Description, seen: Descript
         expected["reply_to"][1] = False
 
 
-def _answer_to_ordinary(sample: Sample, expected: Description, seen: Description) -> None:
-    expected["destination"][1] = False
-
-
 def _answer_by_name(sample: Sample, expected: Description, seen: Description) -> None:
     kind, temporary, name = expected["destination"]
     expected["destination"] = [kind, temporary, name.removeprefix(f"/remote-temp-{kind}/")]
@@ -104,10 +88,10 @@ def _answer_by_name(sample: Sample, expected: Description, seen: Description) ->
 def _to_java(client: str, *changes: tuple[str, Change]) -> tuple[Difference, ...]:
     common = (
         ("property types", _texts),
-        ("null properties", _no_null),
+        ("null properties", no_nulls),
         ("kinds", _kinds),
-        ("null texts", _empty_text),
-        ("bytes as correlation id", _no_correlation),
+        ("null texts", null_text_is_empty),
+        ("bytes as correlation id", no_correlation),
     )
     return tuple(Difference("to Java", f"{client}: {what}", change) for what, change in (*common, *changes))
 
@@ -156,7 +140,7 @@ def _no_group(sample: Sample, expected: Description, seen: Description) -> None:
 
 
 def _from_java(client: str, *changes: tuple[str, Change]) -> tuple[Difference, ...]:
-    common = (("property types", _texts), ("null texts", _empty_text), ("kinds", _empty))
+    common = (("property types", _texts), ("null texts", null_text_is_empty), ("kinds", _empty))
     return tuple(Difference("from Java", f"{client}: {what}", change) for what, change in (*common, *changes))
 
 
@@ -172,7 +156,7 @@ CORE = (
         ("texts with NUL", _text_with_nul),
         ("JMSXGroupSeq", _no_sequence),
     ),
-    Difference("to Java", "core: temporary destinations", _answer_to_ordinary, always=False),
+    Difference("to Java", "core: temporary destinations", answer_to_ordinary, always=False),
     *_from_java(
         "core",
         *_WITH_ROUTING,

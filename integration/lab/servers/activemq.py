@@ -129,12 +129,12 @@ class ActiveMQ(Server):
             "amqps": probes.amqp_1_0(ports["amqps"], tls),
             "stomp": probes.stomp(ports["stomp"]),
             "stomps": probes.stomp(ports["stomps"], tls),
-            "admin": probes.rest(_rest(run), "/jolokia/version"),
+            "admin": probes.rest(run.rest, "/jolokia/version"),
         }
 
     def purge(self, run: Run) -> None:
         """Remove inactive durable subscribers, queues, topics and scheduled messages."""
-        rest = _rest(run)
+        rest = run.rest
         listed = {"type": "read", "mbean": _BROKER, "attribute": "InactiveDurableTopicSubscribers"}
         for name in _answer(rest, listed):
             bean = _answer(
@@ -162,7 +162,3 @@ def _answer(rest: Rest, request: dict[str, Any], *, empty: Any = None) -> Any:
     if answer["status"] != 200:
         raise BrokerFailed(f"ActiveMQ refused {request['type']} on {request['mbean']}: {answer.get('error')}")
     return answer["value"]
-
-
-def _rest(run: Run) -> Rest:
-    return Rest(f"http://{HOST}:{run.ports['admin']}", USER, PASSWORD)

@@ -9,7 +9,7 @@ from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.java import check_java, machine
 from integration.lab.running import probes
 from integration.lab.servers.server import Run, Server, render
-from integration.lab.table import CLIENT_CERTIFICATES, HOST, KINDS, PASSWORD, USER, Kind
+from integration.lab.table import CLIENT_CERTIFICATES, KINDS, Kind
 
 __all__ = ["BrokerJ"]
 
@@ -65,12 +65,12 @@ class BrokerJ(Server):
         return {
             "amqp": probes.amqp_1_0(ports["amqp"]),
             "amqps": probes.amqp_1_0(ports["amqps"], tls),
-            "admin": lambda: _active(_rest(run)),
+            "admin": lambda: _active(run.rest),
         }
 
     def purge(self, run: Run) -> None:
         """Delete every queue, those of subscriptions too, but the one for dead letters, which is emptied."""
-        rest = _rest(run)
+        rest = run.rest
         for queue in rest.get("/api/latest/queue/jb/jb"):
             place = f"/api/latest/queue/jb/jb/{quoted(queue['name'])}"
             if queue["name"] in _KEPT:
@@ -82,7 +82,3 @@ class BrokerJ(Server):
 def _active(rest: Rest) -> str:
     state = rest.get("/api/latest/virtualhost/jb/jb")["state"]
     return "" if state == "ACTIVE" else f"the virtual host is {state}"
-
-
-def _rest(run: Run) -> Rest:
-    return Rest(f"http://{HOST}:{run.ports['admin']}", USER, PASSWORD)

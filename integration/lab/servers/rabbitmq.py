@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-from integration.lab.admin.rest import Rest, quoted
+from integration.lab.admin.rest import quoted
 from integration.lab.fetching.install import Say, install
 from integration.lab.fetching.tools import run as run_command
 from integration.lab.running import probes
@@ -67,12 +67,12 @@ class RabbitMQ(Server):
             "amqp 1.0": probes.amqp_1_0(ports["amqp"]),
             "stomp": probes.stomp(ports["stomp"]),
             "stomps": probes.stomp(ports["stomps"], tls),
-            "admin": probes.rest(_rest(run), "/api/overview"),
+            "admin": probes.rest(run.rest, "/api/overview"),
         }
 
     def purge(self, run: Run) -> None:
         """Delete queues, exchanges and policies of every virtual host, and every further virtual host."""
-        rest = _rest(run)
+        rest = run.rest
         for vhost in rest.get("/api/vhosts"):
             if vhost["name"] != "/":
                 rest.delete(f"/api/vhosts/{quoted(vhost['name'])}")
@@ -97,10 +97,6 @@ class RabbitMQ3(RabbitMQ):
 def rabbitmqctl(run: Run, *arguments: str) -> str:
     """Run rabbitmqctl, for what the REST interface cannot do; return the output."""
     return run_command(["sh", _scripts(run) / "rabbitmqctl", *arguments], env=_environment(run), timeout=150)
-
-
-def _rest(run: Run) -> Rest:
-    return Rest(f"http://{HOST}:{run.ports['admin']}", USER, PASSWORD)
 
 
 def _scripts(run: Run) -> Path:

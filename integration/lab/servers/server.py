@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import ClassVar
 
+from integration.lab.admin.rest import Rest
 from integration.lab.certificates import Certificates
 from integration.lab.fetching.install import Say, installed
 from integration.lab.running.probes import Probe
@@ -58,6 +59,11 @@ class Run:
     def certificates(self) -> Certificates:
         """The paths of its certificates."""
         return Certificates.of(self.tls)
+
+    @property
+    def rest(self) -> Rest:
+        """Its administration over HTTP."""
+        return Rest(f"http://{HOST}:{self.ports['admin']}", USER, PASSWORD)
 
     def environment(self, **more: str | Path) -> dict[str, str]:
         """The environment of its processes: private home and temporary folder, no settings of Java."""

@@ -33,6 +33,8 @@ class ArtemisAdmin(ABC):
     """The verbs of the SPI's Admin; a link extends it with what its protocol needs. Any thread."""
 
     broker: str
+    dead_letters: Address | None = None
+    """Where rejected messages go."""
     _life: LinkLife
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """Capabilities that are claimed but missing."""
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -19,7 +19,7 @@ from jmsbridge.spi import (
     Subscription,
     Ticket,
 )
-from tests.suites.faulty.layer import Answer, Fault, LayerBackend, LayerChannel, LayerLink, LayerSubscription
+from tests.suites.faulty.layer import Answer, Fault, LayerBackend, LayerChannel, LayerLink, LayerSubscription, Outcomes
 
 __all__ = [
     "AcceptsOutsideTransactions",
@@ -417,14 +417,10 @@ class CloseCommits(Fault):
 # -- settling
 
 
-class ReleasedCounts(Fault):
+class ReleasedCounts(Outcomes):
     """Released messages are delivered again marked and counted."""
 
-    def settle(
-        self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
-    ) -> None:
-        outcome = Outcome.FAILED if outcome is Outcome.RELEASED else outcome
-        super().settle(subscription, tokens, outcome, ticket, failures)
+    taken_for: ClassVar = {Outcome.RELEASED: (Outcome.FAILED, None)}
 
 
 class FailuresIgnored(Fault):
@@ -443,21 +439,13 @@ class CountsWrongly(Fault):
         super().put(subscription, _changed(arrival, delivery_count=min(2, arrival.delivery_count)))
 
 
-class RejectedDropped(Fault):
+class RejectedDropped(Outcomes):
     """Rejected messages are dropped."""
 
-    def settle(
-        self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
-    ) -> None:
-        outcome = Outcome.ACCEPTED if outcome is Outcome.REJECTED else outcome
-        super().settle(subscription, tokens, outcome, ticket, failures)
+    taken_for: ClassVar = {Outcome.REJECTED: (Outcome.ACCEPTED, None)}
 
 
-class RejectedReturns(Fault):
+class RejectedReturns(Outcomes):
     """Rejected messages are delivered again."""
 
-    def settle(
-        self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
-    ) -> None:
-        outcome = Outcome.FAILED if outcome is Outcome.REJECTED else outcome
-        super().settle(subscription, tokens, outcome, ticket, failures)
+    taken_for: ClassVar = {Outcome.REJECTED: (Outcome.FAILED, None)}

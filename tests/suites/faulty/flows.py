@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from jmsbridge.spi import Arrival, BackendError, Envelope, Outcome, SendCancelled, Ticket
-from tests.suites.faulty.layer import Answer, Fault, LayerChannel, LayerLink, LayerSubscription
+from tests.suites.faulty.layer import Answer, Fault, LayerChannel, LayerLink, LayerSubscription, Outcomes
 
 __all__ = [
     "AcceptedReturns",
@@ -181,25 +181,13 @@ class SettlesTheFirst(Fault):
         super().settle(subscription, tokens[:1], outcome, ticket, failures)
 
 
-class _Outcomes(Fault):
-    """Replaces some outcomes by others."""
-
-    taken_for: ClassVar[dict[Outcome, tuple[Outcome, int | None]]]
-
-    def settle(
-        self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
-    ) -> None:
-        outcome, counted = self.taken_for.get(outcome, (outcome, None))
-        super().settle(subscription, tokens, outcome, ticket, failures if counted is None else counted)
-
-
-class AcceptedReturns(_Outcomes):
+class AcceptedReturns(Outcomes):
     """Accepted messages are delivered again."""
 
     taken_for: ClassVar = {Outcome.ACCEPTED: (Outcome.RELEASED, None)}
 
 
-class Unflagged(_Outcomes):
+class Unflagged(Outcomes):
     """Failed messages are delivered again unmarked."""
 
     taken_for: ClassVar = {Outcome.FAILED: (Outcome.RELEASED, None)}

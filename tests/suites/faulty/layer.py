@@ -25,7 +25,7 @@ from jmsbridge.spi import (
     Ticket,
 )
 
-__all__ = ["Answer", "Fault", "LayerBackend", "LayerChannel", "LayerLink", "LayerSubscription"]
+__all__ = ["Answer", "Fault", "LayerBackend", "LayerChannel", "LayerLink", "LayerSubscription", "Outcomes"]
 
 
 class Answer:
@@ -309,3 +309,15 @@ class Fault:
         """Raise LinkLost if the link is lost; for verbs that a fault implements without the link below."""
         if link.dead:
             raise LinkLost("the link was lost")
+
+
+class Outcomes(Fault):
+    """Replaces some outcomes by others."""
+
+    taken_for: ClassVar[dict[Outcome, tuple[Outcome, int | None]]]
+
+    def settle(
+        self, subscription: LayerSubscription, tokens: list[Any], outcome: Outcome, ticket: Ticket | None, failures: int
+    ) -> None:
+        outcome, counted = self.taken_for.get(outcome, (outcome, None))
+        super().settle(subscription, tokens, outcome, ticket, failures if counted is None else counted)
