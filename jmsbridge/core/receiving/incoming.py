@@ -30,6 +30,7 @@ from jmsbridge.spi import (
     Arrival,
     BackendError,
     Channel,
+    ChannelLost,
     Interest,
     LinkLost,
     Native,
@@ -378,7 +379,8 @@ class Incoming:
         """Subscribe all receivers again, without credit.
 
         If a subscription fails, its consumer ends, and the error is returned for the exception listener. Raises if the
-        link is lost, or, while ``patient``, if the broker may still count the subscription as the lost link's.
+        link is lost, or, while ``patient``, if the broker may still count the subscription as the lost link's; and
+        ChannelLost if it may succeed later, so that this session alone tries again.
         """
         problems = []
         for receiver in self.receivers:
@@ -390,6 +392,8 @@ class Incoming:
             except BackendError as error:
                 if error.retriable or (patient and isinstance(error, SubscriptionRefused | AddressInUse)):
                     raise
+                if patient and type(error) is BackendError:  # no refusal: a queue without a leader does not answer
+                    raise ChannelLost(str(error)) from error
                 receiver.end(error)
                 problems.append(error)
                 continue

@@ -313,6 +313,36 @@ def test_a_channel_whose_recovery_fails_is_closed(backend: ScriptedBackend, conn
     assert len(backend.link.channels) == 3
 
 
+@pytest.mark.parametrize("failures", [3, 1000])
+def test_a_queue_that_does_not_answer_on_the_next_link_is_asked_again(
+    backend: ScriptedBackend, connect: Connect, failures: int
+) -> None:
+    """By this session alone, and not for ever: a queue without a leader may get one soon, or never."""
+    connection = connect()
+    other = connection.create_session()
+    session = connection.create_session()
+    consumer = session.create_consumer(QUEUE)
+    failed: list[Call] = []
+
+    def stay_silent(call: Call) -> None:
+        if len(failed) < failures:
+            failed.append(call)
+            raise BackendError("no answer within 20 s")
+
+    backend.script.before["subscribe"] = stay_silent
+    backend.link.cut()
+    send_texts(other, OTHER, "meanwhile")
+    send_texts(session, QUEUE, "afterwards")
+    assert len(backend.links) == 2
+    if failures == 3:
+        backend.subscription.deliver(text_envelope(ADDRESS, "again"))
+        assert receive_texts(consumer, 1) == ["again"]
+    else:
+        with pytest.raises(JMSException, match="no answer within 20 s"):
+            consumer.receive(timeout=LONG)
+        assert len(failed) == 6
+
+
 def test_a_session_that_closes_meanwhile_stays_closed(backend: ScriptedBackend, connect: Connect) -> None:
     connection = connect(reconnect_delay=0.001)
     session: Session = connection.create_session()
