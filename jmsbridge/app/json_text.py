@@ -3,13 +3,14 @@
 import re
 from array import array
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from itertools import accumulate
 from math import isfinite
 from typing import Any
 
 import msgspec
 
-__all__ = ["BadJson", "JsonText", "text_as"]
+__all__ = ["BadJson", "JsonText", "text_as", "without_values"]
 
 _ESCAPES = re.compile(rb"\\.", re.DOTALL)
 _STRINGS = re.compile(rb'"[^"]*"')
@@ -49,6 +50,8 @@ class JsonText:
             if isinstance(info, msgspec.inspect.CustomType) and not hasattr(kind, "model_validate"):
                 raise TypeError("it is neither a dataclass, a TypedDict, a struct of msgspec nor a model of pydantic")
             model: Callable[[bytes], Any] | None = getattr(kind, "model_validate_json", None)
+            if _is_dataclass_of_pydantic(kind):
+                model = kind.__pydantic_validator__.validate_json
             reader = model or msgspec.json.Decoder(kind, dec_hook=_read_other).decode
             self._readers[kind] = reader
         return reader
@@ -78,7 +81,7 @@ class JsonText:
         try:
             return self._reader(kind)(text)
         except (ValueError, TypeError, RecursionError) as error:
-            raise BadJson(_without_values(error)) from error
+            raise BadJson(without_values(error)) from error
         except Exception as error:  # raised by a check that the type makes itself; its text could quote a value
             raise BadJson(f"a check of the type raised {type(error).__name__}") from error
 
@@ -88,13 +91,21 @@ def text_as(text: str, kind: Any) -> Any:
     try:
         return msgspec.convert(text, kind)
     except (ValueError, TypeError) as error:
-        raise BadJson(_without_values(error)) from error
+        raise BadJson(without_values(error)) from error
 
 
 def _pydantic(value: Any) -> bytes | None:
-    """The JSON of a pydantic model, under the aliases of its fields; None for other objects."""
+    """The JSON of a model or dataclass of pydantic, under the aliases of its fields; None for other objects."""
+    if _is_dataclass_of_pydantic(value.__class__):
+        text: bytes = value.__pydantic_serializer__.to_json(value, by_alias=True)
+        return text
     dump = getattr(value, "model_dump_json", None)
     return dump(by_alias=True).encode() if callable(dump) and not isinstance(value, type) else None
+
+
+def _is_dataclass_of_pydantic(kind: Any) -> bool:
+    """Whether it checks itself, which msgspec would leave out."""
+    return hasattr(kind, "__pydantic_validator__") and is_dataclass(kind)
 
 
 def _write_other(value: Any) -> Any:
@@ -124,10 +135,10 @@ def _read_other(kind: Any, value: Any) -> Any:
     try:
         return validate(value)
     except ValueError as error:
-        raise _Shown(_without_values(error)) from error
+        raise _Shown(without_values(error)) from error
 
 
-def _without_values(error: Exception) -> str:
+def without_values(error: Exception) -> str:
     """The text of an error without the value that it refuses, which pydantic's and some of msgspec's would quote."""
     errors = getattr(error, "errors", None)
     if not callable(errors):

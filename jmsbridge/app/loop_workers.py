@@ -59,7 +59,7 @@ class LoopWorker(Worker):
         self.began = time.monotonic()
         error: BaseException | None = None
         try:
-            await self._await(message)
+            error = await self._await(message)
         except GeneratorExit:  # the loop is closed
             raise
         except BaseException as raised:  # user code
@@ -71,18 +71,20 @@ class LoopWorker(Worker):
         finally:
             self._end(message, error)
 
-    async def _await(self, message: Message) -> None:
+    async def _await(self, message: Message) -> Exception | None:
+        """See ``Worker._handle``."""
         call, loop = self.listener.call, self._shared.event_loop()
         assert self._session is not None
         try:
             positional, named = call.arguments(message, self._session)
         except (MessageFormatException, ValueError, TypeError) as error:
             await loop.on_thread(partial(self._refuse, message, error))
-            return
+            return error
         result = await loop.call_here(call.function, positional, named)
         answer = None if result is None else self._answer(message, result)
         if answer is not None:
             await self._send(answer)
+        return None
 
     async def _send(self, answer: tuple[Destination, Message]) -> None:
         line = self._line

@@ -9,6 +9,7 @@ import msgspec
 
 from jmsbridge.app.converters import ConversionException, Converter
 from jmsbridge.app.hints import without_none
+from jmsbridge.app.json_text import without_values
 from jmsbridge.errors import ConfigurationError, MessageFormatException
 from jmsbridge.message import Message
 from jmsbridge.session import Session
@@ -148,13 +149,12 @@ def _reader(parameter: inspect.Parameter, kind: Any, converter: Converter, name:
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         raise ConfigurationError(f"listener {name} cannot have *{parameter.name}: name what it takes")
     where = f"parameter {parameter.name!r} of listener {name}"
-    marks: tuple[Any, ...] = ()
+    marks: list[Any] = []
     if get_origin(kind) is Annotated:
         wanted = _property_of(kind)
         if wanted is not None:
             return _property(wanted.name, get_args(kind)[0], parameter.default, where)
-        kind, *marks_ = get_args(kind)
-        marks = tuple(each for each in marks_ if isinstance(each, msgspec.Meta))
+        kind, *marks = get_args(kind)
     if isinstance(kind, type) and issubclass(kind, Session):
         return _session
     if kind is Message or (kind is _MISSING and parameter.default is _MISSING):
@@ -163,7 +163,7 @@ def _reader(parameter: inspect.Parameter, kind: Any, converter: Converter, name:
         return None
     if not (isinstance(kind, type) and issubclass(kind, Message)):
         _prepare(converter, kind, where)
-    return _body(converter, kind, marks)
+    return _body(converter, kind, _limits(kind, marks, where))
 
 
 def _prepare(converter: Converter, kind: Any, where: str) -> None:
@@ -180,17 +180,44 @@ def _prepare(converter: Converter, kind: Any, where: str) -> None:
             raise ConfigurationError(f"{where}: {error}") from error
 
 
-def _body(converter: Converter, kind: Any, marks: tuple[msgspec.Meta, ...]) -> _Read:
-    if not marks:
+def _limits(kind: Any, marks: list[Any], where: str) -> list[Callable[[Any], Any]]:
+    """What checks the constraints in ``Annotated``, of msgspec and of pydantic (which has those of annotated_types)."""
+    limits: list[Callable[[Any], Any]] = []
+    own = [each for each in marks if isinstance(each, msgspec.Meta)]
+    if own:
+        limits.append(partial(_checked, Annotated[(kind, *own)]))
+    others = [each for each in marks if type(each).__module__.partition(".")[0] in ("pydantic", "annotated_types")]
+    if others:
+        try:
+            from pydantic import TypeAdapter
+
+            limits.append(TypeAdapter(Annotated[(kind, *others)]).validate_python)
+        except (ImportError, RuntimeError, TypeError) as error:
+            why = str(error).partition("\n")[0]
+            raise ConfigurationError(f"{where}: {others[0]!r} cannot be checked by pydantic: {why}") from error
+    return limits
+
+
+def _checked(kind: Any, found: Any) -> Any:
+    msgspec.convert(found, kind)
+    return found
+
+
+def _body(converter: Converter, kind: Any, limits: list[Callable[[Any], Any]]) -> _Read:
+    if not limits:
         return lambda message, session: converter.from_message(message, kind)
-    limited: Any = Annotated[(kind, *marks)]
 
     def read(message: Message, session: Session) -> Any:
         found = converter.from_message(message, kind)
         try:
-            msgspec.convert(found, limited)
-        except msgspec.ValidationError as error:
-            raise ConversionException(f"the body of message {message.jms_message_id}: {error}") from error
+            for limit in limits:
+                found = limit(found)
+        except ValueError as error:
+            why = without_values(error)
+            raise ConversionException(f"the body of message {message.jms_message_id}: {why}") from error
+        except Exception as error:  # raised by a check of the application; its text could quote a value
+            why = f"a check raised {type(error).__name__}"
+            raise ConversionException(f"the body of message {message.jms_message_id}: {why}") from error
         return found
 
     return read

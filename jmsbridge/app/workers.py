@@ -167,13 +167,14 @@ class Worker:
         self.began = time.monotonic()
         error: BaseException | None = None
         try:
-            self._handle(message)
+            error = self._handle(message)
         except BaseException as raised:  # user code; even SystemExit must not end the thread
             error = raised
             self._fail(message, raised)
         else:
-            error = self._settle(message)
-            if error is not None:
+            unsettled = self._settle(message)
+            if unsettled is not None:
+                error = unsettled
                 self.failed += 1
                 self._tell_failed(error)
         finally:
@@ -191,20 +192,22 @@ class Worker:
         if observer is not None:
             observer(self.listener, message, error)
 
-    def _handle(self, message: Message) -> None:
+    def _handle(self, message: Message) -> Exception | None:
+        """Call the listener, and send its result; the error of a message that it does not take."""
         call = self.listener.call
         assert self._session is not None
         try:
             positional, named = call.arguments(message, self._session)
         except (MessageFormatException, ValueError, TypeError) as error:
             self._refuse(message, error)
-            return
+            return error
         if call.is_async:
             result = self._shared.event_loop().call(call.function, positional, named)
         else:  # with context variables that end with the call
             result = copy_context().run(self._run, call.function, positional, named)
         if result is not None:
             self._reply(message, result)
+        return None
 
     def _run(self, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
         result = function(*positional, **named)

@@ -121,11 +121,13 @@ class JMSApp:
         return {each.destination: each.depth or 0 for each in self.app.status(depths=True).listeners}
 
     def _words(self) -> str:
-        status = self.app.status(depths=True)
-        return "; ".join(
+        told = [
             f"{each.name}: {each.running} running, {each.handled} handled, {each.depth} left in {each.destination}"
-            for each in status.listeners
-        )
+            for each in self.app.status(depths=True).listeners
+        ]
+        failed = [call for call in self.calls if call.error is not None]
+        told += [f"the last error, of {call.listener}: {call.error!r}" for call in failed[-1:]]
+        return "; ".join(told)
 
     # ---- what was sent where
 
