@@ -10,8 +10,6 @@ from jmsbridge_pulsar.connection.attachments import Begins
 
 __all__ = ["Credit"]
 
-_COUNTING = 0.02  # seconds in which the pump says what it has taken
-
 
 class Credit:
     """A ``Controlled``. Its methods are for any thread, except ``ready``; ``refused`` gets what ends the consumer."""
@@ -39,7 +37,7 @@ class Credit:
         self._asked = 0  # what the broker was asked for
         self._taken = 0  # of those, what was taken from the library
         self._used = 0  # what the library counts as passed on or dropped: it says so for several at once
-        self._waiting = 0  # of those, what came in a batch of which a part was taken
+        self._gone = 0  # what was taken or dropped, as of the last time that the pump said what it has taken
         self._grant: Callable[[int], None] | None = None
         self.asked_at = 0.0
         """The ``time.monotonic()`` of the last request for messages."""
@@ -52,13 +50,10 @@ class Credit:
     def used(self, count: int) -> None:
         """See ``Controlled``: those that it dropped are part of a chunk or an entry, or had come before. I/O thread.
 
-        Those that it passed on must not be asked for again, and the pump has yet to say that it has taken them.
+        Those that it passed on must not be asked for again. Which these are is known when the pump has counted them.
         """
         with self._lock:
             self._used += count
-            is_ahead = self._used > self._taken
-        if is_ahead:
-            self._life.thread.call_later(_COUNTING, self._ask)
 
     def allow(self, count: int) -> None:
         """The facade wants that many more."""
@@ -69,13 +64,14 @@ class Credit:
     def moved(self, taken: int, shown: int, waiting: int = 0) -> None:
         """So many messages were taken, and so many shown; for those that were dropped the facade wants others.
 
-        More than were taken are ``waiting``, which came with these and are taken next.
+        More than were taken are ``waiting``, which came with these and are taken next. Called after each attempt to
+        take messages, and not during one: the library has passed on no others then.
         """
         with self._lock:
             self._taken += taken
             self._wanted -= shown
-            self._waiting = waiting
-            is_dropped = taken > shown or self._used - waiting > self._taken
+            self._gone = max(self._taken, self._used - waiting)
+            is_dropped = taken > shown or self._gone > self._taken
         if is_dropped:
             self._ask()
 
@@ -92,11 +88,11 @@ class Credit:
     def _begin(self, grant: Callable[[int], None] | None) -> None:
         with self._lock:
             self._grant = grant
-            self._asked = self._taken = self._used = self._waiting = 0
+            self._asked = self._taken = self._used = self._gone = 0
 
     def _open(self) -> int:
         """What the broker may still send, or has sent and nobody has taken."""
-        return self._asked - max(self._taken, self._used - self._waiting)
+        return self._asked - self._gone
 
     def _ask(self) -> None:
         with self._lock:
