@@ -51,9 +51,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     """What one message counts there."""
     late_window: int
     """Its value if settlements come late."""
-    names_message: tuple[tuple[str, str], ...] = (("id", "ack"),)
-    """The headers of ACK, each with that of the message that it repeats. Artemis writes the sender's headers before its
-    own ``ack``, which is the same as ``message-id``."""
+    names_message: str = "ack"
+    """The header with what ACK names a message by. Artemis writes the sender's headers before its own ``ack``, which is
+    the same as ``message-id``."""
     keeps_unsettled: bool = False
     """UNSUBSCRIBE returns nothing to the queue: only the end of the socket does."""
     names_refused: bool = True
@@ -73,7 +73,6 @@ _CLASSIC: Final = Product(
     shares_socket=True,
     managed=False,
     window="activemq.prefetchSize",
-    names_message=(("subscription", "subscription"), ("message-id", "message-id")),
     late_window=32_766,
     commits_whole=True,
 )
@@ -87,7 +86,7 @@ _ARTEMIS: Final = Product(
     window="consumer-window-size",
     window_unit=2048,
     late_window=1 << 26,
-    names_message=(("id", "message-id"),),
+    names_message="message-id",
     answers_in_order=True,
 )
 _RABBITMQ: Final = Product(

@@ -93,16 +93,13 @@ class Encoder:
             raise Unencodable(f"a frame of {len(data):,} bytes; {self._dialect.name} takes {self._largest:,}")
         return data
 
-    def _header(self, name: str, value: str) -> bytes:
-        return header(name, value, self._dialect.version)
-
     def _destination(self, address: Address) -> bytes:
         known, lines = self._target
         if known is not address:
             self._dialect.check(address)
             name, routing = self._dialect.destination(address)
-            lines = self._header("destination", name) + (self._header("destination-type", routing) if routing else b"")
-            lines += b"".join(self._header(*made) for made in self._dialect.creation(address))
+            lines = header("destination", name) + (header("destination-type", routing) if routing else b"")
+            lines += b"".join(header(*made) for made in self._dialect.creation(address))
             self._target = address, lines
         return lines
 
@@ -131,16 +128,16 @@ class Encoder:
             reply_to = self._dialect.reply_to(envelope.reply_to)
             if not self._dialect.is_short(reply_to):
                 raise Unencodable(f"a name of a destination for answers that is too long for {self._dialect.name}")
-            lines.append(self._header("reply-to", reply_to))
+            lines.append(header("reply-to", reply_to))
             side.reply_temporary = envelope.reply_to.temporary
         if self._detects and envelope.duplicate_id is not None:
-            lines.append(self._header("_AMQ_DUPL_ID", envelope.duplicate_id))
+            lines.append(header("_AMQ_DUPL_ID", envelope.duplicate_id))
 
     def _if_unfit(self, name: str, text: str, lines: list[bytes]) -> str | None:
         """Add a header, and return None; or return the text if it does not fit into one."""
         if not text or not _fits(text) or not self._dialect.is_short(text):
             return text
-        lines.append(self._header(name, text))
+        lines.append(header(name, text))
         return None
 
     def _body(self, kind: BodyKind, body: Any, side: Side, lines: list[bytes]) -> bytes:
@@ -195,14 +192,14 @@ def _properties(properties: dict[str, Any], dialect: Dialect, side: Side, lines:
         has_room = len(lines) < _MOST and len(begin) + 4 * len(text) < MOST_LINE
         if begin and properties[name] is not None and has_room and _fits(text):
             plain = ":" not in text and "\\" not in text and text.isprintable()
-            lines.append(begin + text.encode() + b"\n" if plain else header(name, text, dialect.version))
+            lines.append(begin + text.encode() + b"\n" if plain else header(name, text))
         else:
             more[name] = text
     side.properties = more
     group = properties.get("JMSXGroupID")
     if isinstance(group, str) and group and _fits(group):
         sequence = properties.get("JMSXGroupSeq")
-        lines.append(header("JMSXGroupID", group, dialect.version))
+        lines.append(header("JMSXGroupID", group))
         if type(sequence) is int and sequence in _SEQUENCES:
             lines.append(b"JMSXGroupSeq:%d\n" % sequence)
 
