@@ -111,8 +111,7 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
                 f"{broker} has durable subscriptions over STOMP only with a client id ({interest.key!r})"
             )
         try:
-            dialect = self._facts.product.dialect
-            header("selector", selector_of(interest, dialect), dialect.version)
+            header("selector", selector_of(interest, self._facts.product.dialect))
         except Unencodable as error:
             raise SelectorRefused(f"{interest.address}: the selector is too long for {broker} over STOMP") from error
 

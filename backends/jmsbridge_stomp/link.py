@@ -30,7 +30,7 @@ from jmsbridge_stomp.connection.scheduling import ask_scheduler
 from jmsbridge_stomp.connection.sockets import Sockets
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts, NewSocket
-from jmsbridge_stomp.messages.wire import CLASSIC, Encoder
+from jmsbridge_stomp.messages.wire import Encoder
 from jmsbridge_stomp.receiving.unsubscribing import unsubscribe
 from jmsbridge_stomp.sending.commit_rule import CommitRule
 from jmsbridge_stomp.sending.copier import Copier
@@ -63,7 +63,7 @@ class Link(StompAdmin):
         self._sockets = Sockets(f"jmsbridge-stomp-{next(_numbers)}-io", endpoint, events, options.heartbeat)
         self._life = self._sockets.life
         self._life.when_lost.append(self._answer_all)
-        self._main = self._new_main()
+        self._main = StompSocket(self._sockets, options, self._life.die)
         self._channels: set[Channel] = set()
         self._copier: Copier | None = None
 
@@ -77,7 +77,7 @@ class Link(StompAdmin):
     def _connect(self, deadline: float, done: Done) -> None:
         def refused(error: BaseException) -> None:
             if not self._life.is_over and self._adapts(error):
-                self._main = self._new_main()
+                self._main = StompSocket(self._sockets, self._options, self._life.die)
                 self._connect(deadline, done)
             elif not self._life.is_over:
                 made = error if isinstance(error, BackendError) else connect_error(error, self.endpoint)
@@ -107,10 +107,6 @@ class Link(StompAdmin):
             done(None, None)
 
         self._main.connect(self.endpoint.client_id, deadline, opened)
-
-    def _new_main(self) -> StompSocket:
-        """Before the product is known: in the version of ActiveMQ Classic, which needs it on this socket."""
-        return StompSocket(self._sockets, self._options, self._life.die, CLASSIC.version)
 
     def _adapts(self, error: BaseException) -> bool:
         """Whether to try once more, as RabbitMQ wants it: its own virtual host, or backslashes escaped."""
@@ -220,7 +216,7 @@ def _maker_of_sockets(sockets: Sockets, options: StompOptions, product: Product)
     """Not of the link, which messages in use must not keep."""
 
     def new_socket(ended: Callable[[Refusal], None]) -> StompSocket:
-        made = StompSocket(sockets, options, ended, product.dialect.version)
+        made = StompSocket(sockets, options, ended)
         made.ends_with_errors = not product.shares_socket
         made.names_refused = product.names_refused
         return made

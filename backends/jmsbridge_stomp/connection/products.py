@@ -51,9 +51,12 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     """What one message counts there."""
     late_window: int
     """Its value if settlements come late."""
-    names_message: tuple[tuple[str, str], ...] = (("id", "ack"),)
-    """The headers of ACK, each with that of the message that it repeats. Artemis writes the sender's headers before its
-    own ``ack``, which is the same as ``message-id``."""
+    names_message: str = "ack"
+    """The header with what ACK names a message by. Artemis writes the sender's headers before its own ``ack``, which is
+    the same as ``message-id``."""
+    parses_ids: bool = False
+    """It ends the connection at the acknowledgement of a message whose id has not the form of its own: one that was
+    sent over AMQP 1.0 with an id."""
     keeps_unsettled: bool = False
     """UNSUBSCRIBE returns nothing to the queue: only the end of the socket does."""
     names_refused: bool = True
@@ -73,8 +76,8 @@ _CLASSIC: Final = Product(
     shares_socket=True,
     managed=False,
     window="activemq.prefetchSize",
-    names_message=(("subscription", "subscription"), ("message-id", "message-id")),
     late_window=32_766,
+    parses_ids=True,
     commits_whole=True,
 )
 _ARTEMIS: Final = Product(
@@ -87,7 +90,7 @@ _ARTEMIS: Final = Product(
     window="consumer-window-size",
     window_unit=2048,
     late_window=1 << 26,
-    names_message=(("id", "message-id"),),
+    names_message="message-id",
     answers_in_order=True,
 )
 _RABBITMQ: Final = Product(

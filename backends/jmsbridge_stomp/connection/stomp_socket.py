@@ -14,7 +14,7 @@ from jmsbridge.transport.network.tls import client_context
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.sockets import Sockets, log
-from jmsbridge_stomp.protocol.frames import BEAT, Frame, Version, encode
+from jmsbridge_stomp.protocol.frames import BEAT, Frame, encode
 from jmsbridge_stomp.protocol.parsing import Malformed, Parser
 
 __all__ = ["PORT", "TLS_PORT", "Answered", "StompSocket"]
@@ -45,9 +45,7 @@ class StompSocket:
     kept = 0
     """What the acknowledgements of committed transactions cost the broker, see ``Transaction``."""
 
-    def __init__(
-        self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None], version: Version
-    ) -> None:
+    def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
         self.subscriptions: dict[str, Callable[[Frame], None]] = {}
         """By id, who gets its messages."""
         self.when_emptied: list[Callable[[], None]] = []
@@ -64,8 +62,7 @@ class StompSocket:
         self._options = options
         self._ended = ended
         self._stream = ByteStream(self._life.thread.loop, self._received, self._emptied, self._broken)
-        self._version = version
-        self._parser = Parser(version)
+        self._parser = Parser()
         self._unflushed: list[bytes] = []
         self._size = 0  # bytes in _unflushed
         self._produced = 0  # bytes of all frames so far
@@ -124,7 +121,7 @@ class StompSocket:
     def _login(self, client_id: str | None) -> Iterable[tuple[str, str]]:
         endpoint, options = self._life.endpoint, self._options
         ours, brokers = options.heartbeat * 500, options.heartbeat * 333  # Classic may leave one of its own out
-        yield "accept-version", self._version.name
+        yield "accept-version", "1.2"
         yield "host", options.virtual_host or endpoint.host or "localhost"
         yield "heart-beat", f"{ours},{brokers}"
         if endpoint.user is not None:
@@ -148,12 +145,12 @@ class StompSocket:
 
     def tell(self, command: str, headers: Iterable[tuple[str, str]]) -> None:
         """Write a frame without asking for a receipt."""
-        self._write(encode(command, headers, version=self._version))
+        self._write(encode(command, headers))
 
     def ask(self, command: str, headers: Iterable[tuple[str, str]], answered: Answered, body: bytes = b"") -> None:
         """Write a frame with a receipt."""
         receipt = self._expected(answered)
-        self._write(encode(command, [("receipt", receipt), *headers], body, self._version))
+        self._write(encode(command, [("receipt", receipt), *headers], body))
 
     def send(self, rest: bytes, answered: Answered | None, more: bytes = b"") -> None:
         """Write SEND; ``rest`` is what the encoder made, ``more`` are more header lines."""

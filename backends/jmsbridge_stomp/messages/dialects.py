@@ -6,7 +6,6 @@ import msgspec
 
 from jmsbridge.spi import Address, AddressRefused
 from jmsbridge.transport.literal_names import check_literal
-from jmsbridge_stomp.protocol.frames import V11, V12, Version
 
 __all__ = ["ARTEMIS", "CLASSIC", "OLD_CLASSIC", "RABBITMQ", "Dialect"]
 
@@ -19,8 +18,6 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """One product."""
 
     name: str
-    version: Version = V12
-    """Of the protocol."""
     routes: bool
     """Names have no prefix, and a header says whether a destination is a queue or a topic."""
     text_header: bool
@@ -111,7 +108,6 @@ ARTEMIS: Final = Dialect(
 )
 CLASSIC: Final = Dialect(
     name="ActiveMQ Classic",
-    version=V11,  # with 1.2 it keeps messages in its memory until the connection ends, see ``Transaction``
     routes=False,
     text_header=True,
     keeps_timestamp=True,

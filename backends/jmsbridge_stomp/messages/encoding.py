@@ -95,16 +95,13 @@ class Encoder:
             raise Unencodable(f"a frame of {len(data):,} bytes; {self._dialect.name} takes {self._largest:,}")
         return data
 
-    def _header(self, name: str, value: str) -> bytes:
-        return header(name, value, self._dialect.version)
-
     def _destination(self, address: Address) -> bytes:
         known, lines = self._target
         if known is not address:
             self._dialect.check(address)
             name, routing = self._dialect.destination(address)
-            lines = self._header("destination", name) + (self._header("destination-type", routing) if routing else b"")
-            lines += b"".join(self._header(*made) for made in self._dialect.creation(address))
+            lines = header("destination", name) + (header("destination-type", routing) if routing else b"")
+            lines += b"".join(header(*made) for made in self._dialect.creation(address))
             self._target = address, lines
         return lines
 
@@ -133,10 +130,10 @@ class Encoder:
             reply_to = self._dialect.reply_to(envelope.reply_to)
             if not self._dialect.is_short(reply_to):
                 raise Unencodable(f"a name of a destination for answers that is too long for {self._dialect.name}")
-            lines.append(self._header("reply-to", reply_to))
+            lines.append(header("reply-to", reply_to))
             side.reply_temporary = envelope.reply_to.temporary
         if self._detects and envelope.duplicate_id is not None:
-            lines.append(self._header("_AMQ_DUPL_ID", envelope.duplicate_id))
+            lines.append(header("_AMQ_DUPL_ID", envelope.duplicate_id))
 
     def _properties(self, properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
         texts, types = encode_properties(properties)
@@ -154,7 +151,7 @@ class Encoder:
                 lines.append(b"%b%b\n" % (begin, text.encode()))
                 room -= 1
             elif _fits(text):
-                lines.append(self._header(name, text))
+                lines.append(header(name, text))
                 room -= 1
             else:
                 more[name] = text
@@ -173,7 +170,7 @@ class Encoder:
         """What the broker needs to know of a message group."""
         group, sequence = properties["JMSXGroupID"], properties.get("JMSXGroupSeq")
         if isinstance(group, str) and group and _fits(group):
-            lines.append(self._header("JMSXGroupID", group))
+            lines.append(header("JMSXGroupID", group))
             if type(sequence) is int and sequence in _SEQUENCES:
                 lines.append(b"JMSXGroupSeq:%d\n" % sequence)
 
@@ -181,7 +178,7 @@ class Encoder:
         """Add a header, and return None; or return the text if it does not fit into one."""
         if not text or not _fits(text) or not self._dialect.is_short(text):
             return text
-        lines.append(self._header(name, text))
+        lines.append(header(name, text))
         return None
 
     def _body(self, kind: BodyKind, body: Any, side: Side, lines: list[bytes]) -> bytes:

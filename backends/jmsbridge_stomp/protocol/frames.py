@@ -50,12 +50,10 @@ class Version(msgspec.Struct, frozen=True):
 
     name: str
     escapes: dict[str, str]
-    keeps_returns: bool = False
-    """A carriage return in a value is written as it is."""
 
 
 V10: Final = Version("1.0", {})
-V11: Final = Version("1.1", {"\\": "\\\\", "\n": "\\n", ":": "\\c"}, keeps_returns=True)
+V11: Final = Version("1.1", {"\\": "\\\\", "\n": "\\n", ":": "\\c"})
 V12: Final = Version("1.2", {"\\": "\\\\", "\n": "\\n", ":": "\\c", "\r": "\\r"})
 
 
@@ -77,8 +75,7 @@ def _escaped(text: str, version: Version, *, is_name: bool = False) -> str:
     if "\\" in text or ":" in text or "\n" in text or "\r" in text:
         for character, escape in version.escapes.items():  # the backslash comes first
             text = text.replace(character, escape)
-    ends_line = "\n" in text or ("\r" in text and (is_name or not version.keeps_returns))
-    if ends_line or "\0" in text or (is_name and ":" in text):
+    if "\n" in text or "\r" in text or "\0" in text or (is_name and ":" in text):
         shown = repr(text[:40]) if is_name else "this text"  # which may be a password
         raise Unencodable(f"STOMP {version.name} has no escape for a character of {shown} in a header")
     return text

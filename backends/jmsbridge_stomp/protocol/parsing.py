@@ -191,11 +191,10 @@ def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
 
 
 def _unescaped(text: str, version: Version, command: str) -> str:
-    if "\\\\" not in text:
+    if version is V12 and "\\\\" not in text:
         plain = text.replace("\\c", ":")
         if "\\" in plain:
-            plain = plain.replace("\\n", "\n")
-            plain = plain.replace("\\r", "\r") if version is V12 else plain
+            plain = plain.replace("\\n", "\n").replace("\\r", "\r")
         if "\\" not in plain:
             return plain
     known = {escape[1]: character for character, escape in version.escapes.items()}

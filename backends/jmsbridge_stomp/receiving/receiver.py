@@ -1,12 +1,14 @@
 """One subscription of STOMP, from SUBSCRIBE to UNSUBSCRIBE, and what it has delivered. For the I/O thread."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest, Mode
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
+from jmsbridge_stomp.connection.sockets import log
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Dialect
@@ -18,6 +20,8 @@ __all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
 
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
+_REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
+_FOREIGN: Final = re.compile(r"ID:(?!.*:-?\d+:-?\d+:-?\d+$)")  # an id that ActiveMQ Classic does not make
 _numbers = itertools.count(1)
 
 
@@ -50,6 +54,7 @@ class Receiver:
         self.deliveries: dict[Delivery, None] = {}
         self.returned: set[Delivery] = set()
         self.joined: list[Delivery] = []
+        self._acknowledged = 0  # in transactions, which the broker remembers
         self._product = facts.product
         self._client_id = facts.client_id
         self._interest = interest
@@ -63,8 +68,25 @@ class Receiver:
         self, arrived: Callable[[Frame], None], answered: Callable[[Refusal | BackendError | None], None]
     ) -> None:
         """Begin; messages may arrive before the answer."""
-        self._arrived = arrived
+        self._arrived = arrived if self._browses or not self._product.parses_ids else self._known(arrived)
         self._add(answered)
+
+    def _known(self, arrived: Callable[[Frame], None]) -> Callable[[Frame], None]:
+        """Drops what could not be acknowledged: it would be received again and again."""
+
+        def take(frame: Frame) -> None:
+            name = frame.headers.get("message-id", "")
+            if _FOREIGN.match(name) is None:
+                arrived(frame)
+            else:
+                log.warning(
+                    "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
+                    "sent over AMQP 1.0 with an id, so that it stays there; receive it over amqp://",
+                    self._interest.address,
+                    name,
+                )
+
+        return take
 
     def widen(self) -> None:
         """Take as much again."""
@@ -82,6 +104,11 @@ class Receiver:
         counts = self._product.window_unit == 1
         unsettled = len(self.deliveries) + len(self.joined) if counts else self.unsettled_size
         return unsettled >= self._late * len(self._names)
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether to subscribe anew because of what the broker remembers of it, now that nothing is unsettled."""
+        return self._acknowledged >= _REMEMBERED and not self.deliveries
 
     def hold_back(self, is_full: bool) -> None:
         """Say whether no more messages can be kept."""
@@ -116,9 +143,9 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         size = _size_of(frame) if self._interest.deferred else 0
-        version, headers = self._product.dialect.version, frame.headers
-        ack = b"".join(header(name, headers.get(of, ""), version) for name, of in self._product.names_message)
-        made = Delivery(self, ack, envelope, is_redelivered, size)
+        made = Delivery(
+            self, header("id", frame.headers.get(self._product.names_message, "")), envelope, is_redelivered, size
+        )
         if not self._browses:
             self.deliveries[made] = None
             self.unsettled_size += size
@@ -148,6 +175,7 @@ class Receiver:
         """The transaction has ended; if it was rolled back, the messages are unsettled again."""
         joined, self.joined = self.joined, []
         if committed:
+            self._acknowledged += len(joined)
             self.unsettled_size -= sum(delivery.size for delivery in joined)
         else:
             self.deliveries.update(dict.fromkeys(joined))
@@ -155,6 +183,7 @@ class Receiver:
     def unsubscribe(self, done: Callable[[], None]) -> None:
         """End; what is unsettled returns to the broker. What arrives from now on is ignored, and returns as well."""
         names, self._names = self._names, []
+        self.socket.kept = 0
         self.deliveries.clear()
         self.returned.clear()
         self.joined.clear()

@@ -9,8 +9,8 @@ what it should be, such as an acknowledgement of what it does not know, does not
 is begun first: the answer to that comes behind the ERROR of such a frame, and only then COMMIT is written.
 
 Classic keeps each message that was acknowledged in a transaction, and at every COMMIT it looks for each unsettled one
-among these, until any transaction of the connection is aborted. So one is begun and aborted now and then. With STOMP
-1.2 the messages would be kept even so, with 1.1 they are not.
+among these, until any transaction of the connection is aborted. So one is begun and aborted now and then. Its memory
+has the messages even then, until the socket ends; but not if the consumer subscribed anew before (see ``Receiver``).
 
 At COMMIT Classic also forgets the messages that other open transactions of the connection have acknowledged: if one of
 those is then aborted, they cannot be acknowledged again, and the channel is given up, so that they are redelivered.
@@ -34,7 +34,7 @@ log = logging.getLogger("jmsbridge.stomp")
 
 _numbers = count(1)  # several channels may share a socket
 _MOST_KEPT: Final = 200_000  # comparisons in a commit: 1 ms of the broker
-_EACH_KEPT: Final = 100  # for the memory of a message, even if none is unsettled
+_EACH_KEPT: Final = 100  # for each message, even if none is unsettled
 
 
 class Transaction:

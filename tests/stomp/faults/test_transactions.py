@@ -129,7 +129,7 @@ def test_a_transaction_is_aborted_so_that_the_broker_forgets(
             return
         answer(line, frame)
         if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
-            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1"}, b"x")
+            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1", "ack": "1"}, b"x")
 
     peer = start(has_messages, CLASSIC)
     link = connect(peer, client_id="shares")
@@ -258,7 +258,7 @@ def test_an_aborted_transaction_that_another_commit_overtook(start: Start, conne
     def has_messages(line: Line, frame: Frame) -> None:
         answer(line, frame)
         if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
-            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1"}, b"x")
+            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1", "ack": "1"}, b"x")
 
     log = LinkLog()
     link = connect(start(has_messages, CLASSIC), log, client_id="shares")

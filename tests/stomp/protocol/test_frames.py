@@ -61,7 +61,7 @@ def test_frames_cut_at_every_byte() -> None:
 @given(_headers, _versions)
 def test_headers_keep_order_and_values(headers: dict[str, str], version: object) -> None:
     assert isinstance(version, type(V12))
-    plain = {n: v for n, v in headers.items() if version is V12 or "\r" not in n}
+    plain = {n: v for n, v in headers.items() if version is V12 or "\r" not in n + v}
     (frame,) = Parser(version).feed(encode("SEND", plain.items(), version=version))
     assert list(frame.headers.items()) == list(plain.items())
 
@@ -87,8 +87,7 @@ def test_connect_is_not_escaped() -> None:
         ("a", "\0", V12),
         ("a\0", "x", V12),
         ("a", "\ud800", V12),
-        ("a", "\r", V10),
-        ("a\r", "x", V11),
+        ("a", "\r", V11),
         ("a", "\n", V10),
         ("a:b", "x", V10),
         ("a", "x" * MOST_LINE, V12),
