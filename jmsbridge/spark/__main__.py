@@ -10,8 +10,13 @@ from jmsbridge.cli.commandline import CommandLine, help_of
 from jmsbridge.cli.running import complain, guarded
 from jmsbridge.cli.streams import replace_closed_streams
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spark import jobs
-from jmsbridge.spark.pipelines import AVAILABLE_NOW
+from jmsbridge.spark.extra import advise_extra
+
+try:
+    from jmsbridge.spark import jobs
+    from jmsbridge.spark.pipelines import AVAILABLE_NOW
+except ModuleNotFoundError as missing:
+    advise_extra(missing)
 
 __all__ = ["app"]
 
