@@ -138,7 +138,7 @@ class Connection(Closing, Strict):
         """A session: ``create_session(mode)`` as in JMS 2.0, or ``create_session(transacted, mode)`` as in JMS 1.1.
 
         The default mode is AUTO_ACKNOWLEDGE. A transacted session ignores the acknowledge mode. The other arguments
-        override the connection's options.
+        override the connection's options; ``dups_ok_interval`` is in seconds.
         """
         self._core.check_open()
         mode = chosen_mode("create_session", given, transacted, acknowledge_mode, session_mode)

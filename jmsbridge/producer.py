@@ -112,11 +112,11 @@ class MessageProducer(Closing, Strict):
     ) -> None:
         """``send(message)``, or ``send(destination, message)`` on an anonymous producer.
 
-        ``message`` may be a plain body: text, bytes or a mapping. Without ``completion_listener``, ``send`` returns
-        when the broker has confirmed (as the blocking options say). With one it returns at once, and the message must
-        not be used before the listener is called (section 7.3). UnsupportedOperationError for the wrong form,
-        InvalidDestination for a bad destination, MessageFormat for what is not a message, InDoubt when the outcome is
-        unknown.
+        ``message`` may be a plain body: text, bytes or a mapping. ``time_to_live`` is in seconds; what is not given is
+        as the producer says. Without ``completion_listener``, ``send`` returns when the broker has confirmed (as the
+        blocking options say). With one it returns at once, and the message must not be used before the listener is
+        called (section 7.3). UnsupportedOperationError for the wrong form, InvalidDestination for a bad destination,
+        MessageFormat for what is not a message, InDoubt when the outcome is unknown.
         """
         if self._closed:
             self._check()

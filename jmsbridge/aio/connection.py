@@ -131,7 +131,8 @@ class Connection(AsyncClosing, Strict):
     ) -> Opening[Session]:
         """A session: ``create_session(mode)`` as in JMS 2.0, or ``create_session(transacted, mode)`` as in JMS 1.1.
 
-        The default mode is AUTO_ACKNOWLEDGE. The other arguments override the connection's options.
+        The default mode is AUTO_ACKNOWLEDGE. The other arguments override the connection's options;
+        ``dups_ok_interval`` is in seconds.
         """
 
         async def make() -> Session:

@@ -338,7 +338,8 @@ class Template(_Calls, Closing, Strict):
     ) -> Future[Any]:
         """``request`` with a future, so that one thread can have many requests under way.
 
-        Done callbacks run on the thread that delivers replies, and must not wait.
+        ``timeout`` and ``time_to_live`` are in seconds. Done callbacks run on the thread that delivers replies, and
+        must not wait.
         """
         target = where(destination)
         opened = self._open()

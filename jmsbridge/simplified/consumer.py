@@ -74,9 +74,9 @@ class JMSConsumer(Closing, Strict):
     def receive_body(self, kind: type[Any], *wrong: Never, timeout: float | timedelta | None = None) -> Any:
         """The next message's body as ``kind``: str, bytes, dict, list, object …; None when no message came.
 
-        MessageFormatRuntimeException if the message has no body, is a stream, or the type does not fit. In AUTO and
-        DUPS_OK the message is then the next one again, unmarked; in the other modes it counts as received (rule
-        BO-18).
+        It waits as ``receive`` does. MessageFormatRuntimeException if the message has no body, is a stream, or the type
+        does not fit. In AUTO and DUPS_OK the message is then the next one again, unmarked; in the other modes it counts
+        as received (rule BO-18).
         """
         if wrong:
             arguments.refuse_positional_timeout(f"receive_body({getattr(kind, '__name__', kind)}, {{}})", wrong)

@@ -9,8 +9,13 @@ import typer
 from jmsbridge.cli.commandline import help_of, new_app, run_app
 from jmsbridge.cli.running import guarded
 from jmsbridge.errors import ConfigurationError
-from jmsbridge.spark import jobs
-from jmsbridge.spark.pipelines import AVAILABLE_NOW
+from jmsbridge.spark.extra import advise_extra
+
+try:
+    from jmsbridge.spark import jobs
+    from jmsbridge.spark.pipelines import AVAILABLE_NOW
+except ModuleNotFoundError as missing:
+    advise_extra(missing)
 
 __all__ = ["app"]
 

@@ -8,10 +8,15 @@ import os
 import sys
 import tempfile
 
-from pyspark.sql import SparkSession
-
 import jmsbridge
-from jmsbridge.spark import pipelines
+from jmsbridge.spark.extra import advise_extra
+
+try:
+    from pyspark.sql import SparkSession
+
+    from jmsbridge.spark import pipelines
+except ModuleNotFoundError as missing:
+    advise_extra(missing)
 
 __all__ = ["main", "run"]
 

@@ -14,6 +14,7 @@ from jmsbridge.testing.suite.contract.support import drain, envelope, send, sett
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_pulsar.connection import attachments
 from jmsbridge_pulsar.link import Link
+from jmsbridge_pulsar.receiving import flow
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker
 from tests.pulsar.server.answering import answer
 from tests.pulsar.server.server import Line, Server
@@ -314,17 +315,18 @@ def test_many_messages_are_taken_in_batches(server: Server, connect: Connect) ->
     assert box.bodies == [str(number) for number in range(400)]
 
 
-def test_a_drain_ends_a_consumer_that_has_nothing_unsettled_at_once(server: Server, connect: Connect) -> None:
-    """What may still be on its way goes to others."""
+def test_a_drain_ends_a_consumer_that_has_nothing_unsettled_at_once(
+    server: Server, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may still be on its way goes to others: it is not waited for."""
+    monkeypatch.setattr(flow, "_NEXT", 60.0)
     link = connect(server)
     _fill(link, 1)
     subscription, box = subscribe(link.channel(False), QUEUE, 10)
     box.wait(1)
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     closed = len(server.heard_of(Kind.CLOSE_CONSUMER))
-    began = time.monotonic()
     drain(subscription)
-    assert time.monotonic() - began < 0.15
     assert len(server.heard_of(Kind.CLOSE_CONSUMER)) == closed + 1
     _fill(link, 1)
     box.wait_quiet()
