@@ -161,8 +161,9 @@ class LinkLife:
         """Start closing something on the I/O thread and wait for it, at most ``close_timeout`` seconds.
 
         The time for which the broker has already owed an answer counts. If the broker sends nothing at all, the link is
-        given up; if it is only slow, the close is finished later, and the next ones wait only a moment, because a
-        connection has many sessions and consumers. With ``optional`` neither is an error, nor is the loss of the link.
+        given up; if it is only slow, the close is finished later, and the next ones, also that of the link, wait only a
+        moment, because a connection has many sessions and consumers. With ``optional`` neither is an error, nor is the
+        loss of the link.
         """
         timeout = self.endpoint.close_timeout
         late = BackendError(f"{what}: no answer from {self.broker} within {timeout:.3g} s", in_doubt=True)
@@ -171,8 +172,7 @@ class LinkLife:
         try:
             self.check()
             self.thread.post(lambda: start(wait.done))
-            patience = timeout if time.monotonic() >= self._slow_until else min(timeout, _AFTER_LATE)
-            wait.result(max(0.0, patience - self._wire.silence()), late)
+            wait.result(self._closing_patience(), late)
         except BackendError as error:
             if error is late:
                 log.info("%s", late)
@@ -183,6 +183,11 @@ class LinkLife:
                 raise
         finally:
             self._waits.discard(wait)
+
+    def _closing_patience(self) -> float:
+        timeout = self.endpoint.close_timeout
+        patience = timeout if time.monotonic() >= self._slow_until else min(timeout, _AFTER_LATE)
+        return max(0.0, patience - self._wire.silence())
 
     def lost(self, in_doubt: bool = False) -> LinkLost:
         """The error for open requests; it is in doubt if the broker may have received them."""
@@ -221,8 +226,7 @@ class LinkLife:
         self.thread.join(self.endpoint.close_timeout + _JOINING)
 
     def _close(self, start: Callable[[], None]) -> None:
-        patience = max(0.0, self.endpoint.close_timeout - self._wire.silence())
-        self.thread.call_later(patience, self._close_late)
+        self.thread.call_later(self._closing_patience(), self._close_late)
         start()
 
     def _close_late(self) -> None:

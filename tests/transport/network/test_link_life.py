@@ -262,4 +262,7 @@ def test_closes_after_one_without_answer_wait_only_a_moment() -> None:
     assert took[0] > 1.9
     assert max(took[1:]) < 1.0
     assert not broker.life.is_over
-    broker.die(ConnectionError("the test is over"))
+    begun = time.monotonic()
+    broker.life.close(lambda: None)
+    assert time.monotonic() - begun < 1.0
+    assert broker.order == ["answered", "broken off"]
