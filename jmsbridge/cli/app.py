@@ -17,7 +17,7 @@ from jmsbridge.cli.importing import import_configuration
 from jmsbridge.cli.migrating import migrate
 from jmsbridge.cli.moving import move
 from jmsbridge.cli.receive import browse, receive
-from jmsbridge.cli.running import ERROR, complain, guarded
+from jmsbridge.cli.running import ERROR, INTERRUPTED, complain, guarded
 from jmsbridge.cli.send import send
 from jmsbridge.cli.serve.command import run
 from jmsbridge.cli.streams import replace_closed_streams
@@ -81,6 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
     replace_closed_streams()
     try:
         app(args=arguments)
+    except KeyboardInterrupt:  # while Typer makes the commands
+        raise SystemExit(INTERRUPTED) from None
     except OSError as error:  # from output outside the commands, such as --help
         complain(str(error))
         raise SystemExit(ERROR) from None
