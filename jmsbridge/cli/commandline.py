@@ -74,6 +74,8 @@ def run_app(app: typer.Typer, arguments: list[str] | None = None) -> None:
     replace_closed_streams()
     try:
         app(args=arguments)
+    except KeyboardInterrupt:  # while Typer makes the commands
+        raise SystemExit(INTERRUPTED) from None
     except OSError as error:  # from output outside the commands, such as --help
         complain(str(error))
         raise SystemExit(ERROR) from None

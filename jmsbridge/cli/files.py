@@ -77,7 +77,7 @@ def load(
     """Send messages that `export`, `browse` or `receive` wrote to files back to their destinations.
 
     All headers and properties of the application are kept; message ids and timestamps are new. If the command stops
-    early, it says how many messages the broker has: continue with --skip.
+    early, it says how many messages the broker has, and with which --skip to continue.
 
     Examples:
 
@@ -89,7 +89,8 @@ def load(
     """
     for path in files or []:
         if path != _STDIN and (not path.exists() or path.is_dir()):
-            raise ConfigurationError(f"the file {str(path)!r} does not exist")
+            what = "is a folder" if path.is_dir() else "does not exist"
+            raise ConfigurationError(f"{str(path)!r} {what}")
     default = None if to is None else destination_named(to)
     return send_all(
         lambda session: _messages(session, files or [], skip),
@@ -97,6 +98,7 @@ def load(
         Fixed(),
         broker,
         verb="loaded",
+        skipped=skip,
     )
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
@@ -14,8 +15,9 @@ from jmsbridge.cli.lines import errors_at, from_line, numbered
 from jmsbridge.cli.progress import counting
 from jmsbridge.cli.running import ERROR, OK, complain, note, reporting
 from jmsbridge.cli.target import Broker, seconds, warn_if_fleeting, warn_if_private
+from jmsbridge.core.arguments import milliseconds
 from jmsbridge.documents import BadDocument, Outgoing, destination_named
-from jmsbridge.errors import ConfigurationError, MessageFormat
+from jmsbridge.errors import ConfigurationError, InvalidArgumentException, MessageFormat
 from jmsbridge.messages.names import admit
 from jmsbridge.values import Byte, Double, Float, Int, Long, Short
 
@@ -44,23 +46,37 @@ class InputFormat(StrEnum):
 class Sending:
     """A completion listener that counts; thread-safe."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards all except the last
+    def __init__(self, reached: int = 0) -> None:
+        self._lock = threading.Lock()  # guards what the callbacks change
         self.confirmed = 0
         self.fleeting = 0  # NON_PERSISTENT among them
-        self.error: Exception | None = None
+        self.error: str | None = None
+        self.failed: int | None = None  # the number of the message with the error
+        self.beyond = 0  # messages behind that one which the broker has
+        self.waiting: deque[int] = deque()  # the numbers of messages without a callback, which come in this order
         self.expired = 0
+        self.reached = reached  # the number of the last message
 
     def on_completion(self, message: Message) -> None:
         """The broker has one more message."""
         with self._lock:
+            self.waiting.popleft()
             self.confirmed += 1
+            self.beyond += self.failed is not None
             self.fleeting += message.jms_delivery_mode == DeliveryMode.NON_PERSISTENT
 
     def on_exception(self, message: Message, error: Exception) -> None:
         """A send failed; the first error is kept."""
         with self._lock:
-            self.error = self.error or error
+            number = self.waiting.popleft()
+            if self.failed is None:
+                self.failed, self.error = number, f"message {number}: {error}"
+
+    @property
+    def done(self) -> int:
+        """After the end: the number of the last message up to which all are with the broker, or have expired."""
+        open_ones = [*self.waiting, *([] if self.failed is None else [self.failed])]
+        return min(open_ones) - 1 if open_ones else self.reached
 
 
 def send(  # size: one parameter per option of the command line
@@ -110,7 +126,7 @@ def send(  # size: one parameter per option of the command line
     fixed = Fixed(
         properties=_properties(properties or []),
         options=_options(priority, time_to_live, non_persistent),
-        delivery_delay=seconds(delivery_delay, "--delivery-delay") if delivery_delay else None,
+        delivery_delay=_lasting(delivery_delay, "--delivery-delay") if delivery_delay else None,
         headers=_headers(correlation_id, reply_to, jms_type),
     )
     return send_all(lambda session: _inputs(session, texts, form), default, fixed, broker, quiet=quiet)
@@ -140,11 +156,15 @@ def send_all(
     *,
     quiet: bool = False,
     verb: str = "sent",
+    skipped: int | None = None,
 ) -> int:
-    """Send messages, pipelined, and print how many the broker has; returns the exit code."""
+    """Send messages, pipelined, and print how many the broker has; returns the exit code.
+
+    ``skipped`` messages were left out by ``--skip``, which the command has: then it also prints where to continue.
+    """
     resolved = broker.resolve()
     private, fleeting = warn_if_private(resolved), warn_if_fleeting(resolved)
-    sending = Sending()
+    sending = Sending(skipped or 0)
     problem: str | None = None
     with broker.connect() as connection:
         session = connection.create_session()
@@ -154,6 +174,9 @@ def send_all(
             connection.close()  # waits for outstanding confirmations
             if not quiet or sending.error:
                 note(f"{sending.confirmed} {verb}")
+            if skipped is not None and not (whole and problem is None and sending.error is None):
+                again = f"; this sends the {sending.beyond} behind that message again" if sending.beyond else ""
+                note(f"--skip {sending.done} continues{again}")
             if sending.fleeting and fleeting and not quiet:
                 note(f"note: {fleeting}")
 
@@ -161,10 +184,10 @@ def send_all(
             if private and not quiet:
                 note(f"note: {private}")
             problem = _pump(inputs(session), producer, default, fixed, sending, quiet)
-    if problem or sending.error:
-        complain(problem or str(sending.error))
-        return ERROR
-    return ERROR if sending.expired else OK
+    errors = [each for each in (sending.error, problem) if each]
+    for each in errors:
+        complain(each)
+    return ERROR if errors or sending.expired else OK
 
 
 def _pump(
@@ -175,24 +198,27 @@ def _pump(
     sending: Sending,
     quiet: bool,
 ) -> str | None:
-    """Send everything; returns None, or an error text."""
+    """Send everything until a send fails; returns the error text of an input that cannot be sent, else None."""
     with counting("sent", quiet=quiet or sys.stdin.isatty(), waiting="waiting for input") as show:
         number = 0
         try:
-            for number, outgoing in enumerate(inputs, 1):
+            for number, outgoing in enumerate(inputs, sending.reached + 1):
                 to = default or outgoing.destination
                 if to is None:
                     return f"message {number} has no destination, and none is given on the command line"
                 if outgoing.expired:
                     complain(f"message {number} expired before it could be sent; continuing")
                     sending.expired += 1
+                    sending.reached = number
                     continue
                 fixed.apply(outgoing.message)
                 delay = fixed.delivery_delay
                 producer.delivery_delay = outgoing.delivery_delay if delay is None else delay
+                sending.waiting.append(number)
                 producer.send(to, outgoing.message, completion_listener=sending, **(outgoing.options | fixed.options))
+                sending.reached = number
                 if sending.error:
-                    return str(sending.error)
+                    break
                 show(number)
         except BadDocument as error:
             return str(error)
@@ -228,10 +254,20 @@ def _options(priority: int | None, time_to_live: str | None, non_persistent: boo
     if priority is not None:
         options["priority"] = priority
     if time_to_live is not None:
-        options["time_to_live"] = seconds(time_to_live, "--time-to-live")
+        options["time_to_live"] = _lasting(time_to_live, "--time-to-live")
     if non_persistent:
         options["delivery_mode"] = DeliveryMode.NON_PERSISTENT
     return options
+
+
+def _lasting(text: str, option: str) -> float:
+    """A duration that a message can have."""
+    duration = seconds(text, option)
+    try:
+        milliseconds(duration)
+    except InvalidArgumentException as error:
+        raise ConfigurationError(f"{option}: {error}") from None
+    return duration
 
 
 def _headers(correlation_id: str | None, reply_to: str | None, jms_type: str | None) -> dict[str, Any]:

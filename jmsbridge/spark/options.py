@@ -58,7 +58,11 @@ def named(text: str) -> Destination:
 
 def topic_or(topic: str | None, text: str) -> Destination:
     """The topic that an option names, or without one what ``text`` does."""
-    return named(text) if topic is None else Topic(topic.strip())
+    if topic is None:
+        return named(text)
+    if not topic.strip():
+        raise ConfigurationError("topic is empty: it needs a name")
+    return Topic(topic.strip())
 
 
 class Common(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,8 +205,9 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
     options = converted(ReadOptions, given)
     if sum(each is not None for each in (options.queue, options.topic, options.subscribe)) != 1:
         raise ConfigurationError("give one of queue, topic and subscribe")
+    read = options.destinations  # raises for an empty name: here, not in the source
     if options.topic is None:
-        _check_queues(options)
+        _check_queues(options, read)
     if options.topic is None and (options.subscription_name or options.shared_subscription):
         raise ConfigurationError("subscriptionName and sharedSubscription belong to a topic")
     if options.topic is not None and not options.subscription_name:
@@ -241,13 +246,12 @@ def _folder(path: str) -> str:
     return found
 
 
-def _check_queues(options: ReadOptions) -> None:
+def _check_queues(options: ReadOptions, read: tuple[Destination, ...]) -> None:
     name = "queue" if options.subscribe is None else "subscribe"
     value = options.queue if options.subscribe is None else options.subscribe
-    addresses = [where.address for where in options.destinations]
-    if len(set(addresses)) < len(addresses):
+    if len({where.address for where in read}) < len(read):
         raise ConfigurationError(f"{name} is {value!r}, which names a queue twice")
-    if not all(isinstance(where, Queue) for where in options.destinations):
+    if not all(isinstance(where, Queue) for where in read):
         raise ConfigurationError(f"{name} is {value!r}, which names a topic: give topic instead")
 
 

@@ -57,7 +57,8 @@ def position_options(given: Mapping[str, str], *, streams: bool | None = None) -
     options = converted(PositionOptions, {**given, "offsets": "native", **defaults})
     if (options.queue is None) == (options.topic is None):
         raise ConfigurationError("give one of queue and topic")
-    if options.queue is not None and not isinstance(options.destination, Queue):
+    where = options.destination  # raises for an empty name: here, not in the query
+    if options.queue is not None and not isinstance(where, Queue):
         raise ConfigurationError(f"queue is {options.queue!r}, which is a topic: give topic instead")
     if options.client_id is not None:
         raise ConfigurationError("clientId belongs to one connection, and with offsets=native each executor has one")

@@ -300,6 +300,8 @@ def test_mistakes_name_what_is_wrong(run: Run) -> None:
         (("-p", "x y=1"), "--property: 'x y' is not a property name"),
         (("-p", "JMSfoo=1"), "--property: 'JMSfoo' is not a property name"),
         (("-p", "JMSXGroupID:int=1"), "--property: JMSXGroupID must be a String"),
+        (("--time-to-live", "9e99"), "--time-to-live: 9e+99 is too long a duration for a message\n"),
+        (("--delivery-delay", "9e99"), "--delivery-delay: 9e+99 is too long a duration for a message\n"),
         (("--priority", "10"), "'--priority': it must be less than or equal to 9\n"),
         (("--priority", "x"), "'--priority': it must be a valid integer\n"),
         (("--format", "x"), "'--format' / '-f': 'x' is not one of 'json', 'text', 'bytes'"),
@@ -326,4 +328,4 @@ def test_the_line_of_a_mistake(run: Run, tmp_path: Path) -> None:
     good.write_bytes(b'\xef\xbb\xbf{"body": "one"}\n\n{"body": "two"}\n')  # with the mark that editors on Windows write
     bad.write_bytes(b'{"body": "three"}\n\xff\xfe\n')
     result = run("load", "--to", "orders", "--skip", "2", str(good), str(bad))
-    assert f"1 loaded\nerror: {bad}, line 2: not UTF-8: " in result.stderr
+    assert f"1 loaded\n--skip 3 continues\nerror: {bad}, line 2: not UTF-8: " in result.stderr

@@ -1,6 +1,7 @@
 """export and load: load restores what export wrote, and no partial file is left."""
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from jmsbridge import JMSError, Message, MessageProducer
 from jmsbridge.cli import files
 
 Run = Callable[..., Result]
@@ -36,10 +38,44 @@ def test_a_file_restores_queues(run: Run) -> None:
 def test_load_can_continue_after_a_bad_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"body": "a"}\n\n{"body": "b"}\n{bad\n{"body": "d"}\n', encoding="utf-8")
     result = run("load", "in.jsonl", "--to", "q")
-    assert (result.exit_code, "2 loaded" in result.stderr) == (1, True)
+    assert (result.exit_code, "2 loaded\n--skip 2 continues\nerror: in.jsonl, line 4:" in result.stderr) == (1, True)
     assert "1 loaded" in run("load", "in.jsonl", "--to", "q", "--skip", "3").stderr
     assert [each["body"] for each in browsed(run, "q")] == ["a", "b", "d"]
-    assert run("load", "nowhere.jsonl").exit_code == 2
+    assert (run("load", "nowhere.jsonl").exit_code, run("load", str(tmp_path)).exit_code) == (2, 2)
+    assert f"error: '{tmp_path}' is a folder\n" in run("load", str(tmp_path)).stderr
+
+
+def test_load_continues_at_the_message_that_the_broker_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker's answers come late: it has messages behind the refused one, and a count would skip that one."""
+    all_sent = threading.Event()
+    send = MessageProducer.send
+
+    def answered_late(*what: Any, completion_listener: Any, **options: Any) -> None:
+        class Answers:
+            def on_completion(self, message: Message) -> None:
+                assert all_sent.wait(30)
+                if message.jms_type == "refused":
+                    completion_listener.on_exception(message, JMSError("refused"))
+                else:
+                    completion_listener.on_completion(message)
+
+            def on_exception(self, message: Message, error: Exception) -> None:
+                completion_listener.on_exception(message, error)
+
+        is_last = what[2].jms_type == "last"
+        send(*what, completion_listener=Answers(), **options)
+        if is_last:
+            all_sent.set()
+
+    monkeypatch.setattr(MessageProducer, "send", answered_late)
+    past = [{"jms_expiration": 1}] * 2
+    headers = past + [{"jms_type": each} for each in ("a", "refused", "b", "last")]
+    lines = [json.dumps({"headers": each}) + "\n" for each in headers]
+    result = run("load", "--to", "q", "--skip", "1", text="".join(lines))
+    assert result.stderr.endswith(
+        "3 loaded\n--skip 3 continues; this sends the 2 behind that message again\nerror: message 4: refused\n"
+    )
+    assert result.exit_code == 1
 
 
 def test_standard_input_and_output(run: Run) -> None:

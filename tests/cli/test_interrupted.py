@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Queue
+from jmsbridge.cli import main
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.receive import Tally, pump
 from jmsbridge.testing.suite.support import text_of
@@ -136,3 +137,13 @@ def test_everything_is_acknowledged_at_the_end(connection: Connection) -> None:
     session.close()
     assert out.getvalue().split() == [b"%d" % number for number in range(101)]
     assert list(sender.create_browser(Queue("q"))) == []
+
+
+def test_ctrl_c_while_the_commands_are_made_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(app: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("typer.main.get_command", interrupted)
+    with pytest.raises(SystemExit) as ending:
+        main(["list"])
+    assert ending.value.code == 130

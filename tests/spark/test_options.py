@@ -95,6 +95,17 @@ def test_a_topic_needs_a_durable_subscription() -> None:
         read_options({"url": "embedded:", "topic": "news", "walPath": "/x"})
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_topic_without_a_name_is_refused_before_the_query_runs(name: str) -> None:
+    given = {"url": "embedded:", "topic": name}
+    with pytest.raises(ConfigurationError, match="needs a name"):
+        read_options(given | {"walPath": "/x", "subscriptionName": "a"})
+    with pytest.raises(ConfigurationError, match="needs a name"):
+        write_options(given)
+    with pytest.raises(ConfigurationError, match="needs a name"):
+        position_options(given)
+
+
 def test_consumers_of_a_topic_on_executors_share_the_subscription() -> None:
     given = {"url": "embedded:", "topic": "news", "walPath": "/x", "subscriptionName": "a", "distributed": "true"}
     assert read_options(given | {"sharedSubscription": "true"}).distributed
