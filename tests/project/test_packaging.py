@@ -26,7 +26,7 @@ BACKENDS = sorted(path.name for path in (ROOT / "backends").iterdir() if (path /
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=50)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=100)
     (path,) = folder.glob("*.whl")
     return zipfile.ZipFile(path)
 
