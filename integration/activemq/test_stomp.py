@@ -30,6 +30,7 @@ from jmsbridge.testing.suite.contract.support import (
     subscribe,
 )
 from jmsbridge.testing.suite.support import eventually
+from jmsbridge_stomp.receiving import receiver
 
 pytestmark = pytest.mark.broker("activemq")
 
@@ -154,6 +155,61 @@ def test_more_acknowledgements_in_a_transaction_than_the_broker_reads_at_a_time(
     answer.wait(30)
     channel.close()
     assert peek(link, name) == []
+    link.close()
+
+
+def test_what_an_aborted_transaction_acknowledged_is_redelivered(activemq: Broker) -> None:
+    """Another transaction of the same socket was committed meanwhile, at which the broker forgot the messages."""
+    name, log = new_queue(), LinkLog()
+    link = open_link(activemq, log, client_id=f"client-{name.name}")
+    one, other = link.channel(True), link.channel(True)
+    subscription, box = subscribe(one, name, 1, deferred=True)
+    send_texts_to(link, name, "a")
+    box.wait(1)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    send(other, envelope(new_queue(), "of the other"))
+    _commit(other)
+    answer = Answer()
+    one.rollback(answer)
+    answer.wait()
+    eventually(lambda: log.channels)
+    again = link.channel(True)
+    subscription, box = subscribe(again, name, 1, deferred=True)
+    assert box.wait(1)[0].envelope.body == "a"
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    _commit(again)
+    again.close()
+    assert peek(link, name) == []
+    link.close()
+
+
+def _kept_by(broker: Broker) -> int:
+    """How many messages the broker has in its memory because they may be acknowledged over STOMP."""
+    bean = "com.sun.management:type=DiagnosticCommand"
+    asked = {"type": "exec", "mbean": bean, "operation": "gcClassHistogram", "arguments": [[]]}
+    lines = broker.admin.post("/jolokia/", asked)["value"].splitlines()
+    return sum(int(line.split()[1]) for line in lines if "StompAckEntry " in line)
+
+
+@pytest.mark.parametrize("client_id", [None, "remembers"])
+def test_the_broker_forgets_what_was_acknowledged(
+    own_broker: StartBroker, monkeypatch: pytest.MonkeyPatch, client_id: str | None
+) -> None:
+    """It keeps what was acknowledged in transactions until the consumer subscribes anew."""
+    monkeypatch.setattr(receiver, "_REMEMBERED", 50)
+    broker, name = own_broker("activemq"), new_queue()
+    link = open_link(broker, LinkLog(), client_id=client_id)
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, name, 20, deferred=True)
+    texts = [str(number) for number in range(300)]
+    for first in range(0, 300, 20):
+        send_texts_to(link, name, *texts[first : first + 20])
+        box.wait(first + 20)
+        settle(subscription, box.tokens[first:], Outcome.ACCEPTED)
+        _commit(channel)
+        subscription.grant(20)
+    assert box.bodies == texts
+    assert _kept_by(broker) <= 60
     link.close()
 
 

@@ -38,6 +38,13 @@ class StompSocket:
     Every other end is that of the link.
     """
 
+    commits = 0
+    """How many were written."""
+    acknowledging = 0
+    """How many of its transactions have acknowledgements and have not ended."""
+    kept = 0
+    """What the acknowledgements of committed transactions cost the broker, see ``Transaction``."""
+
     def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
         self.subscriptions: dict[str, Callable[[Frame], None]] = {}
         """By id, who gets its messages."""

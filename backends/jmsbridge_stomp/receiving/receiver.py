@@ -18,6 +18,7 @@ __all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
 
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
+_REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
 _numbers = itertools.count(1)
 
 
@@ -50,6 +51,7 @@ class Receiver:
         self.deliveries: dict[Delivery, None] = {}
         self.returned: set[Delivery] = set()
         self.joined: list[Delivery] = []
+        self._acknowledged = 0  # in transactions, which the broker remembers
         self._product = facts.product
         self._client_id = facts.client_id
         self._interest = interest
@@ -82,6 +84,11 @@ class Receiver:
         counts = self._product.window_unit == 1
         unsettled = len(self.deliveries) + len(self.joined) if counts else self.unsettled_size
         return unsettled >= self._late * len(self._names)
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether to subscribe anew because of what the broker remembers of it, now that nothing is unsettled."""
+        return self._acknowledged >= _REMEMBERED and not self.deliveries
 
     def hold_back(self, is_full: bool) -> None:
         """Say whether no more messages can be kept."""
@@ -148,6 +155,7 @@ class Receiver:
         """The transaction has ended; if it was rolled back, the messages are unsettled again."""
         joined, self.joined = self.joined, []
         if committed:
+            self._acknowledged += len(joined)
             self.unsettled_size -= sum(delivery.size for delivery in joined)
         else:
             self.deliveries.update(dict.fromkeys(joined))
@@ -155,6 +163,7 @@ class Receiver:
     def unsubscribe(self, done: Callable[[], None]) -> None:
         """End; what is unsettled returns to the broker. What arrives from now on is ignored, and returns as well."""
         names, self._names = self._names, []
+        self.socket.kept = 0
         self.deliveries.clear()
         self.returned.clear()
         self.joined.clear()

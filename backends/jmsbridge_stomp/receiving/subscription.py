@@ -367,7 +367,7 @@ class Subscription:
 
         joined = receiver.join(tokens)
         if joined:
-            transaction.accept([one.ack for one in joined], over)
+            transaction.accept([one.ack for one in joined], len(receiver.deliveries), over)
         if ticket is not None:
             ticket.succeed()
 
@@ -389,7 +389,7 @@ class Subscription:
         if (address.topic and self.interest.key is None) or not self._holds_only_returned(receiver):
             return
         wanted = self.interest.window or self._gate.credit > 0  # with a window of 0, nothing is kept without credit
-        if wanted and not receiver.returned and not self._late.is_too_large:
+        if wanted and not (receiver.returned or self._late.is_too_large or receiver.is_worn):
             return
         self._late.ended()
         self._gate.clear()

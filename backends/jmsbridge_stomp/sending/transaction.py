@@ -7,11 +7,19 @@ once in any case, it is enough if the last message has one.
 Where the broker refuses the commit then, frames ask for none (see ``CommitRule``). But a frame that it cannot read as
 what it should be, such as an acknowledgement of what it does not know, does not stop a commit. So the next transaction
 is begun first: the answer to that comes behind the ERROR of such a frame, and only then COMMIT is written.
+
+Classic keeps each message that was acknowledged in a transaction, and at every COMMIT it looks for each unsettled one
+among these, until any transaction of the connection is aborted. So one is begun and aborted now and then. Its memory
+has the messages even then, until the socket ends; but not if the consumer subscribed anew before (see ``Receiver``).
+
+At COMMIT Classic also forgets the messages that other open transactions of the connection have acknowledged: if one of
+those is then aborted, they cannot be acknowledged again, and the channel is given up, so that they are redelivered.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from itertools import count
+from typing import Final
 
 from jmsbridge.spi import BackendError, ChannelLost, LinkLost, Ticket, TransactionRolledBack
 from jmsbridge.transport.tickets import CallbackTicket
@@ -25,6 +33,8 @@ __all__ = ["Transaction"]
 log = logging.getLogger("jmsbridge.stomp")
 
 _numbers = count(1)  # several channels may share a socket
+_MOST_KEPT: Final = 200_000  # comparisons in a commit: 1 ms of the broker
+_EACH_KEPT: Final = 100  # for each message, even if none is unsettled
 
 
 class Transaction:
@@ -42,6 +52,8 @@ class Transaction:
         self._next: tuple[StompSocket | None, str] | None = None  # begun at the end of the one before, over this socket
         self._receipts = Receipts.EACH
         self._error: BackendError | None = None
+        self._acknowledged_on: StompSocket | None = None
+        self._commits = 0  # over this socket, before its first acknowledgement
 
     def send(self, outgoing: Outgoing, *, is_last: bool) -> None:
         """Write a message; its ticket is answered now, since the commit will confirm it.
@@ -59,10 +71,19 @@ class Transaction:
         if ticket is not None:
             ticket.succeed()
 
-    def accept(self, acks: Iterable[bytes], over: Callable[[bool], None]) -> None:
-        """Acknowledge messages that came over its socket; ``over`` is told whether it was committed."""
+    def accept(self, acks: Collection[bytes], unsettled: int, over: Callable[[bool], None]) -> None:
+        """Acknowledge messages that came over its socket; ``over`` is told whether it was committed.
+
+        ``unsettled`` is how many others of the same subscription are not acknowledged.
+        """
         line = f"transaction:{self._begun()}\n".encode()
         self._when_over.append(over)
+        socket = self._sender.current
+        if socket is not None:
+            if self._acknowledged_on is None:
+                self._acknowledged_on, self._commits = socket, socket.commits
+                socket.acknowledging += 1
+            socket.kept += len(acks) * (unsettled + _EACH_KEPT)
         if not self._is_refused:
             for ack in acks:
                 self._sender.acknowledge(ack + line, None if self._receipts is Receipts.NONE else self._answered)
@@ -144,6 +165,8 @@ class Transaction:
                 ticket.succeed()
             self._ended()
 
+        if self._sender.current is not None:
+            self._sender.current.commits += 1
         self._sender.ask("COMMIT", self._id, answered)
 
     def _refused(self, ticket: Ticket, refusal: Refusal, *, asked: bool) -> None:
@@ -176,13 +199,17 @@ class Transaction:
 
     def _abort(self, then: Callable[[], None]) -> None:
         """Abort it; it is rolled back as well if the broker refuses that, or ends the socket."""
-        name = self._id
+        name, socket = self._id, self._acknowledged_on
+        is_forgotten = socket is not None and socket.commits != self._commits
 
         def aborted(error: object = None) -> None:
             if self._error is not None and self._sender.refusal is None and self._receipts is Receipts.NONE:
                 self._sender.renew()  # more errors of its frames may come
             self._over(committed=False)
             then()
+            if is_forgotten:
+                text = f"{self._broker()} does not take the acknowledgements of the aborted transaction again"
+                self._sender.lose(ChannelLost(text))
             self._ended()
 
         if name is None or self._sender.refusal is not None or not self._sender.is_connected:
@@ -194,9 +221,23 @@ class Transaction:
         self._id = self._error = None
         self._sender.refusal = None
         self.is_ending = False
+        socket, self._acknowledged_on = self._acknowledged_on, None
+        if socket is not None:
+            self._free(socket, committed=committed)
         tasks, self._when_over = self._when_over, []
         for task in tasks:
             task(committed)
+
+    def _free(self, socket: StompSocket, *, committed: bool) -> None:
+        """Let the broker forget what was acknowledged, unless other transactions need it."""
+        socket.acknowledging -= 1
+        if not committed:
+            socket.kept = 0
+        elif socket.kept >= _MOST_KEPT and not socket.acknowledging and socket.is_open:
+            socket.kept = 0
+            name = f"jb{next(_numbers)}"
+            for command in ("BEGIN", "ABORT"):
+                socket.tell(command, [("transaction", name)])
 
     @property
     def is_open(self) -> bool:

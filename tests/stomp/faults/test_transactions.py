@@ -19,6 +19,7 @@ from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, settle, subscribe
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_stomp.protocol.frames import Frame
+from jmsbridge_stomp.sending import transaction
 from tests.stomp.faults.conftest import Connect, Start
 from tests.stomp.faults.peer import ARTEMIS, CLASSIC, Line, answer
 
@@ -113,6 +114,40 @@ def test_acknowledgements_in_a_transaction_ask_for_no_receipts(start: Start, con
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     assert commit(channel) is None
     assert words(peer.lines[1]) == ["BEGIN 0!", "ACK 0", "ACK 0", "BEGIN 1!", "COMMIT 0!"]
+
+
+def test_a_transaction_is_aborted_so_that_the_broker_forgets(
+    start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not while another one of the socket has acknowledgements, of which the broker would forget the messages."""
+    monkeypatch.setattr(transaction, "_MOST_KEPT", 1)
+    withheld: list[str] = []
+
+    def has_messages(line: Line, frame: Frame) -> None:
+        if frame.command == "ACK" and not withheld:
+            withheld.append(frame.headers["receipt"])
+            return
+        answer(line, frame)
+        if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
+            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1", "ack": "1"}, b"x")
+
+    peer = start(has_messages, CLASSIC)
+    link = connect(peer, client_id="shares")
+    tickets = []
+    for channel in (link.channel(True), link.channel(True)):
+        subscription, box = subscribe(channel, QUEUE, 1, deferred=True)
+        box.wait(1)
+        settle(subscription, box.tokens, Outcome.ACCEPTED)
+        tickets.append(Answer())
+        channel.commit(tickets[-1])
+    assert tickets[1].outcome(10) is None
+    (line,) = peer.lines
+    assert not tickets[0].answers
+    assert "ABORT" not in [frame.command for frame in line.frames]
+    line.write("RECEIPT", {"receipt-id": withheld[0]})
+    assert tickets[0].outcome(10) is None
+    eventually(lambda: [frame.command for frame in line.frames][-2:] == ["BEGIN", "ABORT"])
+    assert line.frames[-1].headers["transaction"] == line.frames[-2].headers["transaction"]
 
 
 @pytest.mark.parametrize("server", [ARTEMIS, "ActiveMQ/5.18.6"])
@@ -214,6 +249,37 @@ def test_a_refused_commit_with_a_consumer_costs_the_channel(start: Start, connec
     other = link.channel(True)
     sends(other, "b")
     assert commit(other) is None
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_an_aborted_transaction_that_another_commit_overtook(start: Start, connect: Connect, commits: bool) -> None:
+    """The broker has forgotten its messages at that commit, and would refuse to take them as acknowledged again."""
+
+    def has_messages(line: Line, frame: Frame) -> None:
+        answer(line, frame)
+        if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
+            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1", "ack": "1"}, b"x")
+
+    log = LinkLog()
+    link = connect(start(has_messages, CLASSIC), log, client_id="shares")
+    channel, other = link.channel(True), link.channel(True)
+    subscription, box = subscribe(channel, QUEUE, 1, deferred=True)
+    box.wait(1)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    sends(other, "a")
+    if commits:
+        assert commit(other) is None
+    ticket = Answer()
+    channel.rollback(ticket)
+    assert ticket.outcome(10) is None
+    if commits:
+        eventually(lambda: log.channels)
+        assert [lost for lost, _ in log.channels] == [channel]
+    else:
+        settle(subscription, box.tokens, Outcome.ACCEPTED)
+        assert commit(channel) is None
+    assert commit(other) is None
+    assert log.losses == []
 
 
 def test_a_commit_in_spite_of_a_reported_error_is_in_doubt(start: Start, connect: Connect) -> None:
