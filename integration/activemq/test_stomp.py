@@ -2,6 +2,7 @@
 
 import pytest
 
+import jmsbridge
 from integration.lab.broker import Broker
 from integration.lab.fixtures import StartBroker
 from integration.lab.table import NO_SCHEDULER
@@ -156,6 +157,24 @@ def test_more_acknowledgements_in_a_transaction_than_the_broker_reads_at_a_time(
     channel.close()
     assert peek(link, name) == []
     link.close()
+
+
+def test_a_message_of_amqp_with_an_id_is_left_to_amqp(activemq: Broker, caplog: pytest.LogCaptureFixture) -> None:
+    """The broker ends the connection at its acknowledgement, so it would be received again and again."""
+    pytest.importorskip("proton")
+    name, log = new_queue(), LinkLog()
+    with jmsbridge.connect(activemq.url("amqp")) as connection, connection.create_session() as session:
+        session.create_producer(session.create_queue(name.name)).send(session.create_text_message("of AMQP"))
+        link = open_link(activemq, log)
+        send_texts_to(link, name, "of STOMP")
+        assert fetch(link, name, 1) == ["of STOMP"]
+        assert "receive it over amqp://" in caplog.text
+        link.close()
+        assert log.losses == []
+        connection.start()
+        left = session.create_consumer(session.create_queue(name.name)).receive(timeout=10)
+        assert left is not None
+        assert left.get_body(str) == "of AMQP"
 
 
 def test_what_an_aborted_transaction_acknowledged_is_redelivered(activemq: Broker) -> None:

@@ -54,6 +54,9 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     names_message: str = "ack"
     """The header with what ACK names a message by. Artemis writes the sender's headers before its own ``ack``, which is
     the same as ``message-id``."""
+    parses_ids: bool = False
+    """It ends the connection at the acknowledgement of a message whose id has not the form of its own: one that was
+    sent over AMQP 1.0 with an id."""
     keeps_unsettled: bool = False
     """UNSUBSCRIBE returns nothing to the queue: only the end of the socket does."""
     names_refused: bool = True
@@ -74,6 +77,7 @@ _CLASSIC: Final = Product(
     managed=False,
     window="activemq.prefetchSize",
     late_window=32_766,
+    parses_ids=True,
     commits_whole=True,
 )
 _ARTEMIS: Final = Product(

@@ -1,12 +1,14 @@
 """One subscription of STOMP, from SUBSCRIBE to UNSUBSCRIBE, and what it has delivered. For the I/O thread."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest, Mode
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
+from jmsbridge_stomp.connection.sockets import log
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Dialect
@@ -19,6 +21,7 @@ __all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
+_FOREIGN: Final = re.compile(r"ID:(?!.*:-?\d+:-?\d+:-?\d+$)")  # an id that ActiveMQ Classic does not make
 _numbers = itertools.count(1)
 
 
@@ -65,8 +68,25 @@ class Receiver:
         self, arrived: Callable[[Frame], None], answered: Callable[[Refusal | BackendError | None], None]
     ) -> None:
         """Begin; messages may arrive before the answer."""
-        self._arrived = arrived
+        self._arrived = arrived if self._browses or not self._product.parses_ids else self._known(arrived)
         self._add(answered)
+
+    def _known(self, arrived: Callable[[Frame], None]) -> Callable[[Frame], None]:
+        """Drops what could not be acknowledged: it would be received again and again."""
+
+        def take(frame: Frame) -> None:
+            name = frame.headers.get("message-id", "")
+            if _FOREIGN.match(name) is None:
+                arrived(frame)
+            else:
+                log.warning(
+                    "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
+                    "sent over AMQP 1.0 with an id, so that it stays there; receive it over amqp://",
+                    self._interest.address,
+                    name,
+                )
+
+        return take
 
     def widen(self) -> None:
         """Take as much again."""

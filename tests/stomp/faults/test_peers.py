@@ -247,6 +247,24 @@ def test_bytes_that_are_no_frames_end_the_link_with_a_reason(start: Start, conne
     assert "not STOMP" in str(log.losses[0])
 
 
+@pytest.mark.parametrize("foreign", ["ID:jb-1f:1", "ID:0b5c-4d1e", "ID:x:1:2:y", "ID:1:2"])
+def test_what_classic_cannot_take_an_acknowledgement_of_is_left(start: Start, connect: Connect, foreign: str) -> None:
+    """It ends the connection at the acknowledgement of a message of AMQP with such an id."""
+
+    def has_messages(line: Line, frame: Frame) -> None:
+        answer(line, frame)
+        if frame.command == "SUBSCRIBE" and frame.headers["destination"].endswith("queue"):
+            for name in (foreign, "ID:vm-34177-1795886870470-5:5:-1:1:2"):
+                line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": name, "ack": name})
+
+    peer = start(has_messages, CLASSIC)
+    subscription, box = subscribe(connect(peer).channel(False), QUEUE, 2)
+    settle(subscription, [arrival.token for arrival in box.wait(1)], Outcome.ACCEPTED)
+    subscription.close()
+    acks = [frame.headers["id"] for frame in peer.lines[0].frames if frame.command == "ACK"]
+    assert acks == ["ID:vm-34177-1795886870470-5:5:-1:1:2"]
+
+
 @pytest.mark.parametrize("server", [ARTEMIS, CLASSIC])
 def test_no_nack_is_ever_written(start: Start, connect: Connect, server: str) -> None:
     """Artemis drops the message then, and Classic moves it to the dead-letter queue at once."""
