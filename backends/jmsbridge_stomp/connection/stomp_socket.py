@@ -42,14 +42,14 @@ class StompSocket:
     """How many were written."""
     acknowledging = 0
     """How many of its transactions have acknowledgements and have not ended."""
-    kept = 0
-    """What the acknowledgements of committed transactions cost the broker, see ``Transaction``."""
 
     def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
         self.subscriptions: dict[str, Callable[[Frame], None]] = {}
         """By id, who gets its messages."""
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
+        self.kept: dict[object, int] = {}
+        """By receiver, what its acknowledgements in transactions cost the broker, see ``Transaction``."""
         self.is_open = False
         self.ends_with_errors = False
         """Whether the broker ends the socket with every ERROR, so that nothing more is to be written after one."""

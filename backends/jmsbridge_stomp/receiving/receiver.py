@@ -183,7 +183,7 @@ class Receiver:
     def unsubscribe(self, done: Callable[[], None]) -> None:
         """End; what is unsettled returns to the broker. What arrives from now on is ignored, and returns as well."""
         names, self._names = self._names, []
-        self.socket.kept = 0
+        self.socket.kept.pop(self, None)
         self.deliveries.clear()
         self.returned.clear()
         self.joined.clear()

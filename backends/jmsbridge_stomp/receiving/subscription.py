@@ -367,7 +367,7 @@ class Subscription:
 
         joined = receiver.join(tokens)
         if joined:
-            transaction.accept([one.ack for one in joined], len(receiver.deliveries), over)
+            transaction.accept([one.ack for one in joined], receiver, len(receiver.deliveries), over)
         if ticket is not None:
             ticket.succeed()
 

@@ -71,10 +71,10 @@ class Transaction:
         if ticket is not None:
             ticket.succeed()
 
-    def accept(self, acks: Collection[bytes], unsettled: int, over: Callable[[bool], None]) -> None:
+    def accept(self, acks: Collection[bytes], receiver: object, unsettled: int, over: Callable[[bool], None]) -> None:
         """Acknowledge messages that came over its socket; ``over`` is told whether it was committed.
 
-        ``unsettled`` is how many others of the same subscription are not acknowledged.
+        ``unsettled`` is how many others of the same receiver are not acknowledged.
         """
         line = f"transaction:{self._begun()}\n".encode()
         self._when_over.append(over)
@@ -83,7 +83,7 @@ class Transaction:
             if self._acknowledged_on is None:
                 self._acknowledged_on, self._commits = socket, socket.commits
                 socket.acknowledging += 1
-            socket.kept += len(acks) * (unsettled + _EACH_KEPT)
+            socket.kept[receiver] = socket.kept.get(receiver, 0) + len(acks) * (unsettled + _EACH_KEPT)
         if not self._is_refused:
             for ack in acks:
                 self._sender.acknowledge(ack + line, None if self._receipts is Receipts.NONE else self._answered)
@@ -232,9 +232,9 @@ class Transaction:
         """Let the broker forget what was acknowledged, unless other transactions need it."""
         socket.acknowledging -= 1
         if not committed:
-            socket.kept = 0
-        elif socket.kept >= _MOST_KEPT and not socket.acknowledging and socket.is_open:
-            socket.kept = 0
+            socket.kept.clear()
+        elif sum(socket.kept.values()) >= _MOST_KEPT and not socket.acknowledging and socket.is_open:
+            socket.kept.clear()
             name = f"jb{next(_numbers)}"
             for command in ("BEGIN", "ABORT"):
                 socket.tell(command, [("transaction", name)])

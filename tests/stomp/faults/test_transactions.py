@@ -150,6 +150,30 @@ def test_a_transaction_is_aborted_so_that_the_broker_forgets(
     assert line.frames[-1].headers["transaction"] == line.frames[-2].headers["transaction"]
 
 
+def test_another_consumer_that_closes_changes_nothing_of_that(
+    start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker forgets only what it kept for the closed one."""
+    monkeypatch.setattr(transaction, "_MOST_KEPT", 150)  # one acknowledgement costs about 100
+
+    def has_messages(line: Line, frame: Frame) -> None:
+        answer(line, frame)
+        if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
+            for name in ("1", "2"):
+                line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": name, "ack": name}, b"x")
+
+    peer = start(has_messages, CLASSIC)
+    link = connect(peer, client_id="shares")
+    channel = link.channel(True)
+    subscription, box = subscribe(channel, QUEUE, 2, deferred=True)
+    box.wait(2)
+    for token in box.tokens:
+        settle(subscription, [token], Outcome.ACCEPTED)
+        assert commit(channel) is None
+        subscribe(link.channel(True), Address("other"), 1, deferred=True)[0].close()
+    eventually(lambda: "ABORT" in [frame.command for frame in peer.lines[0].frames])
+
+
 @pytest.mark.parametrize("server", [ARTEMIS, "ActiveMQ/5.18.6"])
 def test_where_the_rule_is_not_known_each_frame_asks_for_a_receipt(start: Start, connect: Connect, server: str) -> None:
     peer = start(answer, server)
