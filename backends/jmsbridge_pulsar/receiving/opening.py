@@ -11,7 +11,7 @@ import _pulsar
 
 from jmsbridge.spi import Address, AddressRefused, BackendError, Interest, LinkLost
 from jmsbridge.transport.literal_names import check_key
-from jmsbridge.transport.network.link_life import Done
+from jmsbridge.transport.network.link_life import Done, ignored
 from jmsbridge_pulsar.connection.errors import explain, result_of_code
 from jmsbridge_pulsar.connection.library import Answered, Result
 from jmsbridge_pulsar.facts import LinkFacts
@@ -144,7 +144,7 @@ def partitions_of(facts: LinkFacts, address: Address) -> list[str]:
 def make_queue(facts: LinkFacts, address: Address, done: Done) -> None:
     """Make the subscription of a queue: a topic without one keeps nothing. It takes no message from others."""
     consumer = _new_name(facts)
-    facts.controlled[consumer] = Credit(facts.life, {}, {}, lambda _: None, durable=True, takes=False)
+    facts.controlled[consumer] = Credit(facts.life, {}, {}, ignored, durable=True, takes=False)
 
     def opened(result: Any, made: Any) -> None:
         del facts.controlled[consumer]

@@ -102,7 +102,7 @@ class Subscription:
             if taker is not None and self._beginning is not None:
                 self._beginning.open()
             if self._error is not None:
-                self._close_taker(lambda *_: None)
+                self._close_taker(ignored)
             done(taker, error)
 
         open_taker(self._facts, self.interest, self._credit, opened)

@@ -12,7 +12,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 from jmsbridge.transport.literal_names import check_literal
-from jmsbridge.transport.network.link_life import Done, LinkLife
+from jmsbridge.transport.network.link_life import Done, LinkLife, ignored
 from jmsbridge_rabbitmq.broker import topology
 from jmsbridge_rabbitmq.broker.conversations import Control, Conversation
 from jmsbridge_rabbitmq.broker.erlang_selector import erlang_selector
@@ -131,6 +131,6 @@ class Sources:
             self._locks.discard(source.queue)
             conversation = topology.end_subscription(queue, source.lock, self._known.kinds)
             # an error is ignored: the broker then cleans up later
-            self._control.ask(conversation, "closing a subscription", done or (lambda *_: None))
+            self._control.ask(conversation, "closing a subscription", done or ignored)
         elif done is not None:
             done(None, None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest, Mode
+from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.sockets import log
@@ -61,7 +62,7 @@ class Receiver:
         self._browses = interest.mode is Mode.BROWSE
         self._most = max(interest.window, credit) if interest.window else 0
         self._late = late
-        self._arrived: Callable[[Frame], None] = lambda _: None
+        self._arrived: Callable[[Frame], None] = ignored
         self._names: list[str] = []  # of its subscriptions at the broker, which share all else
 
     def subscribe(
@@ -90,7 +91,7 @@ class Receiver:
 
     def widen(self) -> None:
         """Take as much again."""
-        self._add(lambda _: None)  # if the broker refuses it, the others go on
+        self._add(ignored)  # if the broker refuses it, the others go on
 
     def _add(self, answered: Callable[[Refusal | BackendError | None], None]) -> None:
         name = f"jb{next(_numbers)}"
