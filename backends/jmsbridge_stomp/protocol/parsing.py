@@ -8,9 +8,12 @@ from jmsbridge_stomp.protocol.frames import V10, V12, Frame, Version
 __all__ = ["Limits", "Malformed", "Parser"]
 
 _COMMAND: Final = re.compile(rb"[A-Z]{1,20}")
-_COMMANDS: Final = (b"MESSAGE\n", b"RECEIPT\n", b"ERROR\n")
 _RECEIPT: Final = re.compile(rb"[\n\r]*RECEIPT\nreceipt-id:(\d{1,20})\n\n\0")
-_FOLLOWING: Final = re.compile(rb"\n+(.{,8})", re.DOTALL)
+_COMMANDS: Final = (b"MESSAGE\n", b"RECEIPT\n", b"ERROR\n")
+_BEGUN: Final = b"|".join(command[:size] for command in _COMMANDS for size in range(len(command)))
+_FOLLOWING: Final = re.compile(rb"\n+(?:%b|(?:%b)\Z)" % (b"|".join(_COMMANDS), _BEGUN))
+"""The end of a line, and behind it nothing yet, or what the broker writes next."""
+_BLANK_LINE: Final = re.compile(rb"\n\r?\n")  # lines may end with CR LF
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
 _HEAD: Final = 1 << 26  # bytes of a command with its headers: properties of other protocols may be long
 _BODY: Final = 1 << 30  # bytes of a body
@@ -98,7 +101,7 @@ class Parser:
         """Where the NUL is that ends the frame; -1 if it has not arrived, or what shows that it is one."""
         buffer = self._data
         end = buffer.find(0, self._seen)
-        while self.ends_lines and end >= 0 and not _is_followed(buffer, end + 1):
+        while self.ends_lines and end >= 0 and _FOLLOWING.match(buffer, end + 1) is None:
             if end + 1 == len(buffer):
                 self._seen = end
                 return -1
@@ -113,17 +116,17 @@ class Parser:
             while start < len(buffer) and buffer[start] in b"\n\r":  # heart-beats, and the ends of frames
                 start += 1
             self._start = self._seen = start
-        end = _blank_line(buffer, max(start, self._seen - 3))
+        end = _BLANK_LINE.search(buffer, max(start, self._seen - 3))
         if end is None:
             if len(buffer) - start > self._limits.head:
                 raise Malformed(f"a head of more than {self._limits.head:,} bytes")
             self._check_begin()
             self._seen = len(buffer)
             return False
-        last, begins = end
+        last, begins = end.span()
         if last - start > self._limits.head:
             raise Malformed(f"a head of more than {self._limits.head:,} bytes")
-        command, headers = _read_lines(bytes(memoryview(buffer)[start:last]), self.version)
+        command, headers = _read_lines(buffer[start:last], self.version)
         self._head = command, headers, begins, self._length(command, headers)
         self._seen = begins
         return True
@@ -147,29 +150,14 @@ class Parser:
         return None  # that of a property, which Classic writes in its place
 
 
-def _is_followed(buffer: bytearray, start: int) -> bool:
-    """Whether the end of a line is there, and behind it nothing yet, or what the broker writes next."""
-    found = _FOLLOWING.match(buffer, start)
-    return found is not None and any(b.startswith(found[1]) or found[1].startswith(b) for b in _COMMANDS)
-
-
-def _blank_line(buffer: bytearray, start: int) -> tuple[int, int] | None:
-    """Where the head ends and the body begins; lines may end with CR LF."""
-    plain = buffer.find(b"\n\n", start)
-    other = buffer.find(b"\n\r\n", start, plain if plain >= 0 else len(buffer))
-    if other >= 0:
-        return other, other + 3
-    return (plain, plain + 2) if plain >= 0 else None
-
-
-def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
+def _read_lines(head: bytearray, version: Version) -> tuple[str, dict[str, str]]:
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
         raise Malformed("a head that is not in UTF-8") from error
     first, *lines = text.split("\n")
     command = first.removesuffix("\r")
-    if _COMMAND.fullmatch(command.encode()) is None:
+    if command != "MESSAGE" and _COMMAND.fullmatch(command.encode()) is None:
         raise Malformed(f"not a STOMP command: {command[:40]!r}")
     if version is V12 and "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
@@ -180,23 +168,16 @@ def _read_lines(head: bytes, version: Version) -> tuple[str, dict[str, str]]:
         name, colon, value = line.partition(":")
         if not colon and command != "MESSAGE":  # where it is a part of a property's name with the end of a line in it
             raise Malformed(f"a header line without a colon: {line[:40]!r}")
-        if unescapes:
-            if "\\" in value:
-                value = _unescaped(value, reads, command)
-            if "\\" in name:
-                name = _unescaped(name, reads, command)
+        if unescapes and "\\" in line:
+            value = value.replace("\\c", ":")
+            if "\\" in value or "\\" in name:  # which few lines have
+                name, _, value = (_unescaped(part, reads, command) for part in line.partition(":"))
         if name not in headers:
             headers[name] = value
     return command, headers
 
 
 def _unescaped(text: str, version: Version, command: str) -> str:
-    if version is V12 and "\\\\" not in text:
-        plain = text.replace("\\c", ":")
-        if "\\" in plain:
-            plain = plain.replace("\\n", "\n").replace("\\r", "\r")
-        if "\\" not in plain:
-            return plain
     known = {escape[1]: character for character, escape in version.escapes.items()}
 
     def character(match: re.Match[str]) -> str:
