@@ -174,8 +174,10 @@ def _types_text(types: tuple[tuple[str, str], ...]) -> str:
     return json.dumps(dict(types))
 
 
-def _read_types(types: str) -> Mapping[str, Any]:
-    return dict(json.loads(types)) if types else {}
+def _read_types(types: str) -> Mapping[str, Callable[[str], Any]]:
+    """How to read each of the properties that are not text."""
+    noted = dict(json.loads(types)) if types else {}
+    return {name: _FROM_TEXT[form] for name, form in noted.items() if form in _FROM_TEXT}
 
 
 _noted: Final = lru_cache(_KNOWN)(_read_types)
@@ -189,12 +191,12 @@ def decode_properties(texts: Mapping[str, str], types: str) -> dict[str, Any]:
     """
 
     try:
-        noted = _noted(types) if len(types) <= _SHORT else _read_types(types)
+        readers = _noted(types) if len(types) <= _SHORT else _read_types(types)
     except _UNREADABLE as error:
         raise ValueError(f"the types of properties cannot be read: {error}") from error
     found: dict[str, Any] = {}
     for name, text in texts.items():
-        read = _FROM_TEXT.get(noted.get(name, ""))
+        read = readers.get(name)
         try:
             found[name] = text if read is None else read(text)
         except (ValueError, OverflowError):

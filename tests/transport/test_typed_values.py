@@ -81,6 +81,7 @@ def test_data_that_is_not_a_stream(data: bytes) -> None:
         decode_stream(data)
 
 
-def test_types_that_cannot_be_read() -> None:
+@pytest.mark.parametrize("types", ["[1", '{"a": [1]}', '{"a": {}}'])
+def test_types_that_cannot_be_read(types: str) -> None:
     with pytest.raises(ValueError, match="types of properties"):
-        decode_properties({"a": "x"}, "[1")
+        decode_properties({"a": "x"}, types)

@@ -90,7 +90,7 @@ class Decoder:
         if side is None:
             is_bytes = _is_bytes(frame.headers, self._dialect)
             return (BodyKind.BYTES, body, None) if is_bytes else self._as_text(body)
-        kind = BodyKind(side.kind)
+        kind = side.kind
         if kind is BodyKind.NONE and not body:
             return kind, None, None
         if kind is BodyKind.BYTES:
@@ -176,7 +176,6 @@ def _read_side(headers: dict[str, str]) -> tuple[Side | None, str | None]:
             side = _decode_side(text)
         except msgspec.DecodeError:
             side = msgspec.convert(json.loads(text), Side)  # lone surrogates
-        BodyKind(side.kind)
     except (ValueError, RecursionError) as error:
         return None, f"the header {SIDE} cannot be read: {error}"
     return side, None

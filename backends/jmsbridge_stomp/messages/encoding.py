@@ -39,7 +39,7 @@ _encode_json: Final = msgspec.json.Encoder().encode
 class Side(msgspec.Struct, omit_defaults=True):
     """What is in the header ``SIDE``."""
 
-    kind: int = 1
+    kind: BodyKind = BodyKind.TEXT
     id: str | None = None
     timestamp: int = 0
     expiration: int = 0
@@ -77,7 +77,7 @@ class Encoder:
 
         ``now`` is the time in milliseconds. A copy of a received message keeps its reply-to, whatever its name.
         """
-        side = Side(kind=int(envelope.kind), id=envelope.message_id, timestamp=envelope.timestamp)
+        side = Side(kind=envelope.kind, id=envelope.message_id, timestamp=envelope.timestamp)
         lines = [self._destination(envelope.address), b"persistent:true\n" if envelope.persistent else self._transient]
         if envelope.priority != 4:
             lines.append(b"priority:%d\n" % envelope.priority)

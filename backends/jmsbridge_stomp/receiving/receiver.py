@@ -154,7 +154,7 @@ class Receiver:
 
     def is_end(self, frame: Frame) -> bool:
         """Whether this is no message, but says that a browser has shown all."""
-        return self._browses and frame.headers.get("browser") == "end"
+        return frame.headers.get("browser") == "end"
 
     def accept(self, delivery: Delivery, answered: Callable[[Refusal | BackendError | None], None] | None) -> bool:
         """Acknowledge a message; false if it is settled already."""

@@ -6,6 +6,7 @@ returned are kept until the receiver holds no others, and then all return at onc
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from jmsbridge.selectors import Selector, compile_selector
@@ -85,7 +86,7 @@ class Subscription:
         self._has_shown_all = False  # a browser
         self._came = 0
         self._is_prepared = False
-        self._answer_time = 0.0
+        self._pause = _NEXT
         self._fresh_until = 0.0
         self._draining: list[Ticket] = []
         self._when_attached: list[Done] = []
@@ -193,24 +194,21 @@ class Subscription:
         asked = time.monotonic()
 
         def answered(error: Refusal | BackendError | None) -> None:
-            self._answer_time = time.monotonic() - asked
+            self._pause = max(_NEXT, _ANSWERS * (time.monotonic() - asked))
             if error is not None:
                 self._receiver = None
                 self._socket = None if socket.is_refused else self._socket  # its end is no more news
             self._attached(answer_of(error, f"consuming {self.interest.address}", self._life.broker, BackendError))
 
-        receiver.subscribe(lambda frame: self._arrived(receiver, frame), answered)
+        receiver.subscribe(partial(self._arrived, receiver), answered)
 
     def _attached(self, error: BackendError | None) -> None:
         self._attaching = False
-        self._stay_fresh(_FIRST)
+        self._fresh_until = time.monotonic() + max(_FIRST, self._pause)
         waiting, self._when_attached = self._when_attached, []
         for done in waiting:
             done(None, error)
         self._still()
-
-    def _stay_fresh(self, seconds: float) -> None:
-        self._fresh_until = time.monotonic() + max(seconds, _ANSWERS * self._answer_time)
 
     def _still(self) -> None:
         tasks, self._when_still = self._when_still, []
@@ -296,13 +294,13 @@ class Subscription:
     # -- arrivals
 
     def _arrived(self, receiver: Receiver, frame: Frame) -> None:
-        if receiver.is_end(frame):
+        if self._browses and receiver.is_end(frame):
             self._has_shown_all = True
             self._look_shown()
             return
         inbound = self._decoder.decode(frame)
         self._came += 1
-        self._stay_fresh(_NEXT)
+        self._fresh_until = time.monotonic() + self._pause
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
         if self._is_unwanted(inbound):
             receiver.accept(delivery, None)
