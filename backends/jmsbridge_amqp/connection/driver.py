@@ -48,6 +48,8 @@ class Driver:
     """Whether the broker writes each outcome of a message by itself."""
     outcomes = owed = 0
     """How many came with the last bytes, and how many their sender still waits for."""
+    in_transaction = False
+    """Whether the last of them belongs to a transaction, so that nobody waits for a single one."""
 
     def __init__(self, name: str, endpoint: Endpoint, events: LinkEvents) -> None:
         self.life = LinkLife(name, "the broker", endpoint, events, self)
@@ -132,7 +134,7 @@ class Driver:
         self.outcomes = self.owed = 0
         self._guard(lambda: self.batch(lambda: self._push(data)))
         if self.rests:
-            self.stream.rest(self.outcomes, self.owed)
+            self.stream.rest(self.outcomes, self.owed, together=self.in_transaction)
 
     def _push(self, data: bytes) -> None:
         self._asked = None

@@ -147,6 +147,7 @@ class Sender:
                 self._full(self)
         self._driver.outcomes += 1
         self._driver.owed = len(self._unanswered)
+        self._driver.in_transaction = outgoing.unit is not None
         if self._when_idle:
             self._look_idle()
 

@@ -20,8 +20,8 @@ __all__ = ["ByteStream"]
 _CHUNK = 1 << 18  # bytes for one read
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _MANY = 32  # answers
-_SLOW = 8_000  # answers in a second
-_ANSWER = 15e-6  # seconds in which the fastest broker answers one of many: a rest is over before it has no work left
+_FEW = 2
+_SLOW = 125e-6  # seconds for an answer
 _REST = 4e-3  # seconds, at most
 _RECORD = 1 << 14  # bytes in one record of TLS, at most
 _PARTS = 1000  # for one call; the kernel takes 1024
@@ -61,6 +61,8 @@ class ByteStream:
         self._reads = loop.READ  # 0 while nothing is to be read
         self._rests = False
         self._looked = 0.0
+        self._owed = 0  # answers, at that time
+        self._pace = 0.0  # seconds for an answer until then; 0 if nothing was awaited before it
         _streams.add(self)
 
     # -- connecting
@@ -234,18 +236,23 @@ class ByteStream:
         self._reads = 0 if is_held else self._loop.READ
         self._watch()
 
-    def rest(self, came: int, owed: int) -> None:
+    def rest(self, came: int, owed: int, *, together: bool = False) -> None:
         """After each read: how many answers came, how many are owed. If they come slowly, and so many are owed that
-        nobody waits for the next one, nothing is read for a moment.
+        nobody waits for the next one, nothing is read for a moment. ``together``: only the last one is awaited.
 
         A broker that writes each answer by itself would wake this thread, and those that it tells, for each of them.
+        At the faster pace of the last two reads, half of what is owed comes during the rest.
         """
+        if not came:
+            return
         now = time.monotonic()
-        passed, self._looked = now - self._looked, now
-        if owed >= _MANY and came < passed * _SLOW and not self._rests and self._socket is not None:
+        before, self._pace = self._pace, (now - self._looked) / came if self._owed else 0.0
+        self._looked, self._owed = now, owed
+        pace = min(before, self._pace)
+        if owed >= (_FEW if together else _MANY) and pace > _SLOW and not self._rests and self._socket is not None:
             self._rests = True
             self._watch()
-            self._loop.call_later(min(_REST, owed * _ANSWER), self._read_on)
+            self._loop.call_later(min(_REST, owed * pace / 2), self._read_on)
 
     def _read_on(self) -> None:
         self._rests = False

@@ -279,21 +279,44 @@ def test_tls_to_a_server_without(world: World) -> None:
     assert world.errors == []
 
 
+class _Clock:
+    """Stands for the time at which answers are counted."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
 @pytest.mark.parametrize(
-    ("came", "owed", "rests"), [(0, 1000, True), (0, 31, False), (1_000_000, 1000, False)], ids=["slow", "few", "fast"]
+    ("paces", "owed", "together", "rests"),
+    [
+        ([0.001, 0.001], 1000, False, True),
+        ([0.001, 0.001], 31, False, False),
+        ([0.5, 0.5], 2, True, True),
+        ([0.5, 0.5], 1, True, False),
+        ([0.000001, 0.000001], 1000, False, False),
+        ([0.000001, 0.001], 1000, False, False),
+        ([0.001], 1000, False, False),
+    ],
+    ids=["slow", "few", "few of a transaction", "the last one", "fast", "slow once", "unknown"],
 )
 def test_a_rest_while_answers_come_slowly_and_nobody_waits(
-    world: World, monkeypatch: pytest.MonkeyPatch, came: int, owed: int, rests: bool
+    world: World, monkeypatch: pytest.MonkeyPatch, paces: list[float], owed: int, together: bool, rests: bool
 ) -> None:
     """What comes meanwhile is read at its end; what is written is written at once."""
+    clock = _Clock()
+    monkeypatch.setattr(stream, "time", clock)
     monkeypatch.setattr(stream, "_REST", 0.3)
-    monkeypatch.setattr(stream, "_ANSWER", 0.3 / 1000)
     with socket.create_server(("127.0.0.1", 0)) as server:
         world.connect(*server.getsockname())
         other, _ = server.accept()
         with other:
-            world.do(lambda: world.stream.rest(0, 0))
-            world.do(lambda: world.stream.rest(came, owed))
+            world.do(lambda: world.stream.rest(1, owed, together=together))
+            for pace in paces:
+                clock.now += 300 * pace
+                world.do(lambda: world.stream.rest(300, owed, together=together))
             began = time.monotonic()
             world.do(lambda: world.stream.write(b"question"))
             assert other.recv(100) == b"question"
@@ -304,10 +327,13 @@ def test_a_rest_while_answers_come_slowly_and_nobody_waits(
 
 def test_a_closed_stream_that_rests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "_REST", 0.05)
-    monkeypatch.setattr(stream, "_ANSWER", 1.0)
+    clock = _Clock()
+    monkeypatch.setattr(stream, "time", clock)
     with socket.create_server(("127.0.0.1", 0)) as server:
         world.connect(*server.getsockname())
-        world.do(lambda: world.stream.rest(1, 1000))
+        for _ in range(3):
+            clock.now += 1.0
+            world.do(lambda: world.stream.rest(1, 1000))
         world.do(world.stream.close)
         ended = threading.Event()
         world.do(lambda: world.loop.call_later(0.1, ended.set))
