@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from jmsbridge.cli.printing import keep_secret
-from jmsbridge.cli.running import ERROR, INTERRUPTED, complain, note
-from jmsbridge.cli.streams import replace_closed_streams
+from jmsbridge.cli.running import ERROR, INTERRUPTED, PIPE_CLOSED, complain, note
+from jmsbridge.cli.streams import discard_output, flush_output, replace_closed_streams
 
 __all__ = ["help_of", "new_app", "run_app"]
 
@@ -77,9 +77,15 @@ def run_app(app: typer.Typer, arguments: list[str] | None = None) -> None:
     replace_closed_streams()
     sys.unraisablehook = _unraisable
     try:
-        app(args=arguments)
+        try:
+            app(args=arguments)
+        finally:
+            flush_output()
     except KeyboardInterrupt:  # while Typer makes the commands
         raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        discard_output()
+        raise SystemExit(PIPE_CLOSED) from None
     except OSError as error:  # from output outside the commands, such as --help
         complain(str(error))
         raise SystemExit(ERROR) from None

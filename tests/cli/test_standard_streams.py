@@ -73,6 +73,17 @@ def test_closed_output_is_an_error(url: str, arguments: tuple[str, ...]) -> None
     assert b"standard output is closed" in done.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", [("config", "show"), ("--version",), ("--help",)])
+def test_a_full_disk_behind_the_output_is_named(
+    url: str, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    done = _run(url, "> /dev/full", *arguments)
+    assert done.returncode == 1
+    assert b"error: standard output: No space left on device" in done.stderr
+
+
 def test_all_standard_streams_may_be_closed(url: str) -> None:
     assert _run(url, "<&- >&- 2>/dev/null", "send", "orders", "hello").returncode == 0
     closed = subprocess.run(
