@@ -50,6 +50,14 @@ def test_text_that_cannot_be_decoded_is_named(url: str) -> None:
     assert b"line 2: not UTF-8" in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [("caf\udce9",), ("x", "-p", "name=\udce9"), ("x", "--type", "\udce9")])
+def test_an_argument_that_is_not_utf_8_is_refused(url: str, arguments: tuple[str, ...]) -> None:
+    """``subprocess`` passes each such character as the byte that it stands for."""
+    done = _run(url, "", "send", "orders", *arguments)
+    assert done.returncode == 2
+    assert b"is not UTF-8" in done.stderr
+
+
 def test_closed_input_is_empty(url: str) -> None:
     done = _run(url, "<&-", "send", "orders")
     assert done.returncode == 0
