@@ -98,7 +98,10 @@ def where(destination: Destination | str) -> Destination:
     return _named(destination) if isinstance(destination, str) else arguments.destination(destination)
 
 
-_named = lru_cache(1000)(destination_named)
+@lru_cache(1000)
+def _named(text: str) -> Destination:
+    found = destination_named(text)
+    return type(found)(str(found))  # which refuses a name that has a special meaning for Java's clients
 
 
 def concurrency_of(value: int | tuple[int, int], name: str) -> tuple[int, int]:

@@ -1,7 +1,10 @@
 """The groups of commands: mistakes on the command line are reported like other errors, with passwords masked."""
 
+import _thread
 import inspect
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -9,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from jmsbridge.cli.printing import keep_secret
-from jmsbridge.cli.running import ERROR, INTERRUPTED, complain, note
-from jmsbridge.cli.streams import replace_closed_streams
+from jmsbridge.cli.running import ERROR, INTERRUPTED, PIPE_CLOSED, complain, note
+from jmsbridge.cli.streams import discard_output, flush_output, replace_closed_streams
 
 __all__ = ["help_of", "new_app", "run_app"]
 
@@ -72,13 +75,38 @@ def new_app(name: str) -> typer.Typer:
 def run_app(app: typer.Typer, arguments: list[str] | None = None) -> None:
     """Run a command line, by default that of the process, and end the process."""
     replace_closed_streams()
+    sys.unraisablehook = _unraisable
     try:
-        app(args=arguments)
+        try:
+            app(args=arguments)
+        finally:
+            flush_output()
     except KeyboardInterrupt:  # while Typer makes the commands
         raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        discard_output()
+        raise SystemExit(PIPE_CLOSED) from None
     except OSError as error:  # from output outside the commands, such as --help
         complain(str(error))
         raise SystemExit(ERROR) from None
+
+
+def _unraisable(failed: "sys.UnraisableHookArgs") -> None:
+    """Report what Python cannot raise; Ctrl-C comes again, because the command would go on to its end."""
+    if isinstance(failed.exc_value, KeyboardInterrupt):  # in a weak reference's callback of an import, for instance
+        # soon: when the main thread is out of the place where Python cannot raise it
+        again = threading.Timer(0.01, _interrupt)
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(failed)
+
+
+def _interrupt() -> None:
+    if hasattr(signal, "pthread_kill"):  # it ends the main thread's wait, too
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def help_of(command: Callable[..., Any]) -> str:

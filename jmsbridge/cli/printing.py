@@ -84,8 +84,17 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+class _Output(Console):
+    """Standard output: the command ends with its own exit code if the reader has closed it, not with rich's."""
+
+    def on_broken_pipe(self) -> None:
+        """Called while the error is handled."""
+        raise BrokenPipeError
+
+
 def screen(file: TextIO | None = None) -> Console:
     """A console without markup, by default on standard error; created at each use, to follow redirections."""
     if file is None and _moving:
         return _moving[-1]  # which prints a line above its progress display
-    return Console(file=file or sys.stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    kind = Console if file is None else _Output
+    return kind(file=file or sys.stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)

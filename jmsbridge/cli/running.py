@@ -2,10 +2,9 @@
 
 import logging
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import ParamSpec
 
@@ -13,6 +12,7 @@ import typer
 from rich.text import Text
 
 from jmsbridge.cli.printing import screen, shown
+from jmsbridge.cli.streams import discard_output, flush_output
 from jmsbridge.errors import ConfigurationError, EmulationWarning, InvalidSelector, JMSError
 from jmsbridge.selectors import SelectorError
 from jmsbridge.spi.errors import BackendError, SelectorRefused
@@ -136,15 +136,14 @@ def guarded(command: Callable[_P, int | None]) -> Callable[_P, None]:
 def _exit_code(command: Callable[[], int | None]) -> int:
     try:
         code = command()
-        sys.stdout.flush()
+        flush_output()
         return OK if code is None else code
     except KeyboardInterrupt as ending:
         if not isinstance(ending, Interrupted):
             note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout again at exit, which must not fail a second time.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return PIPE_CLOSED
     except (ConfigurationError, InvalidSelector, SelectorError, SelectorRefused) as error:
         return _failed(error, USAGE)
@@ -158,6 +157,8 @@ def _failed(error: Exception, code: int) -> int:
     if os.environ.get("JMSBRIDGE_DEBUG"):
         raise error
     complain(str(error) or type(error).__name__)
+    with suppress(OSError):
+        flush_output()
     return code
 
 

@@ -122,6 +122,7 @@ def send(  # size: one parameter per option of the command line
 
       jmsbridge send logs --format text < /var/log/syslog
     """
+    _check_utf8([to, *(texts or []), *(properties or []), correlation_id, reply_to, jms_type])
     default = None if to is None else destination_named(to)
     fixed = Fixed(
         properties=_properties(properties or []),
@@ -130,6 +131,15 @@ def send(  # size: one parameter per option of the command line
         headers=_headers(correlation_id, reply_to, jms_type),
     )
     return send_all(lambda session: _inputs(session, texts, form), default, fixed, broker, quiet=quiet)
+
+
+def _check_utf8(words: list[str | None]) -> None:
+    """ConfigurationError if bytes of the command line are no text: Python makes halves of surrogate pairs of them."""
+    for word in filter(None, words):
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ConfigurationError(f"{word!r} is not UTF-8") from None
 
 
 class Fixed(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from jmsbridge.migrate.libraries import BUILDS, named_in
 from jmsbridge.migrate.names import Names
 from jmsbridge.migrate.syntax import children, first_error, line, parse, text
 from jmsbridge.migrate.texts import Configuration, Texts
+from jmsbridge.migrate.unread import unread_in
 
 __all__ = ["Finding", "Job", "Problem", "Project", "read_project"]
 
@@ -98,6 +99,8 @@ def _sources(root: Path, project: Project) -> Iterator[Path]:
                 project.configuration.append(found)
             elif name in BUILDS:
                 _read_build(found, project)
+            elif name.endswith(".xml"):
+                _read_xml(found, project)
             elif name.endswith(".java"):
                 yield found
 
@@ -108,6 +111,21 @@ def _read_build(path: Path, project: Project) -> None:
         project.libraries += [(shown, number, library) for number, library in named_in(path)]
     except OSError as error:
         project.problems.append(Problem(shown, 1, f"cannot be read: {error.strerror}"))
+
+
+def _read_xml(path: Path, project: Project) -> None:
+    shown = _shown(path, project.root)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST)
+    except OSError as error:
+        project.problems.append(Problem(shown, 1, f"cannot be read: {error.strerror}"))
+    else:
+        _tell_unread(shown, data, project)
+
+
+def _tell_unread(shown: str, data: bytes, project: Project) -> None:
+    project.problems += [Problem(shown, number, what) for number, what in unread_in(data, Path(shown).suffix)]
 
 
 def _shown(path: Path, root: Path) -> str:
@@ -126,6 +144,12 @@ def _unit(path: Path, project: Project) -> Unit | None:
     if len(data) > _LARGEST:
         project.problems.append(Problem(shown, 1, f"is larger than {_LARGEST >> 20} MB"))
         return None
+    _tell_unread(shown, data, project)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        project.problems.append(Problem(shown, number, "is not UTF-8 here; texts with such letters are wrong"))
     root = parse(data)
     wrong = first_error(root)
     if wrong is not None:

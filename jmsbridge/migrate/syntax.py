@@ -119,7 +119,8 @@ def value_of(node: Node | None, constant: Callable[[Node], str | None]) -> str |
     if node is None:
         return None
     if node.type == "string_literal":
-        found = "".join(_piece(each) for each in node.named_children)
+        units = "".join(_piece(each) for each in node.named_children)
+        found = units.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # joins pairs of escapes
         return _block(found) if text(node).startswith('"""') else found
     if node.type in ("identifier", "field_access"):
         return constant(node)

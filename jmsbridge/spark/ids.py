@@ -32,6 +32,7 @@ class Group:
         self.base = base
         self.told = told
         self.born = time.time()
+        self._since = time.monotonic()  # the clock may be set
         self.ids: set[str] = set()
 
     @classmethod
@@ -43,9 +44,15 @@ class Group:
         except (FileNotFoundError, ValueError):  # no mark, or one that a loss of power has emptied
             return cls(path.with_suffix(""))
 
+    @property
+    def age(self) -> float:
+        """Seconds since the broker was told, in this process: before it was born nothing came again."""
+        return time.monotonic() - self._since
+
     def mark(self, *, confirmed: bool) -> None:
         """Note beside the segment, if it is still there, that the broker was told."""
         self.told = None if confirmed else time.time()
+        self._since = time.monotonic()
         if self.base.with_suffix(".arrow").exists():
             mark = self.base.with_suffix(".acked")
             if confirmed:
@@ -134,11 +141,11 @@ class KeptIds:
 
     def expire(self) -> None:
         """Forget what is older than the retention, or more than can be kept."""
-        now, old = time.time(), []
+        old = []
         with self._lock:
             left = len(self._owners)
             for group in self._groups.values():  # the oldest first
-                age = now - max(group.told or 0.0, group.born)  # before this process was born nothing came again
+                age = group.age
                 if left > _MOST:
                     self.reach = min(self.reach, age)
                 elif age <= self._retention:

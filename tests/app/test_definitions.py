@@ -11,12 +11,23 @@ import pytest
 
 from jmsbridge import Message, Queue, Template, TextMessage
 from jmsbridge.app import App, Decision, JsonConverter, Property
-from jmsbridge.errors import ConfigurationError, IllegalState, InvalidArgument
+from jmsbridge.errors import ConfigurationError, IllegalState, InvalidArgument, InvalidDestination
 from jmsbridge.testing.broker import JMSBroker
 from tests.app.support import Heard, eventually, request, texts
 
 ORDERS = Queue("orders")
 AT_ONCE = {"max_redeliveries": 1, "delay": 0.0}
+
+
+@pytest.mark.parametrize("name", ["orders?consumer.prefetchSize=1", "orders,audit", "topic:news.>"])
+def test_a_name_with_a_special_meaning_in_java_is_refused_as_a_session_does(name: str) -> None:
+    app = App()
+    with pytest.raises(InvalidDestination, match="has a special meaning"):
+        app.listener(name)(lambda message: None)
+    with Template("embedded:") as template:
+        with pytest.raises(InvalidDestination, match="has a special meaning"):
+            template.send(name, "x")
+        template.send(Queue("orders,audit", literal=True), "y")
 
 
 def test_a_plain_function_around_an_async_one_is_awaited(jms_broker: JMSBroker) -> None:

@@ -4,16 +4,20 @@ import io
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jmsbridge import CLIENT_ACKNOWLEDGE, Connection, Queue
 from jmsbridge.cli import main
+from jmsbridge.cli.commandline import new_app, run_app
 from jmsbridge.cli.output import Format, Writer
 from jmsbridge.cli.receive import Tally, pump
+from jmsbridge.cli.running import guarded
 from jmsbridge.testing.suite.support import text_of
 
 PRELOADED = """
@@ -147,3 +151,36 @@ def test_ctrl_c_while_the_commands_are_made_ends_with_130(monkeypatch: pytest.Mo
     with pytest.raises(SystemExit) as ending:
         main(["list"])
     assert ending.value.code == 130
+
+
+def test_ctrl_c_during_the_imports_ends_with_130(tmp_path: Path) -> None:
+    """Even where Python loses the exception, as it does in callbacks of weak references."""
+    (tmp_path / "jmsbridge").mkdir()
+    (tmp_path / "jmsbridge" / "__init__.py").write_text(
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt:\n    pass\n"
+    )
+    (tmp_path / "jmsbridge" / "cli.py").write_text("def main():\n    raise SystemExit(7)\n")
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import jmsbridge_command as c; "
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {program} c.main()"]
+    ended = subprocess.run(command, capture_output=True, timeout=30)
+    assert (ended.returncode, ended.stderr) == (130, b"")
+
+
+def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Callback:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def command() -> None:
+        Callback()
+        time.sleep(20)  # sleep: the command's work, which the second signal must interrupt
+
+    app = new_app("test")
+    app.command("work")(guarded(command))
+    app.command("other")(guarded(command))
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    began = time.monotonic()
+    with pytest.raises(SystemExit) as ending:
+        run_app(app, ["work"])
+    assert ending.value.code == 130
+    assert time.monotonic() - began < 15

@@ -50,6 +50,14 @@ def test_text_that_cannot_be_decoded_is_named(url: str) -> None:
     assert b"line 2: not UTF-8" in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [("caf\udce9",), ("x", "-p", "name=\udce9"), ("x", "--type", "\udce9")])
+def test_an_argument_that_is_not_utf_8_is_refused(url: str, arguments: tuple[str, ...]) -> None:
+    """``subprocess`` passes each such character as the byte that it stands for."""
+    done = _run(url, "", "send", "orders", *arguments)
+    assert done.returncode == 2
+    assert b"is not UTF-8" in done.stderr
+
+
 def test_closed_input_is_empty(url: str) -> None:
     done = _run(url, "<&-", "send", "orders")
     assert done.returncode == 0
@@ -71,6 +79,17 @@ def test_closed_output_is_an_error(url: str, arguments: tuple[str, ...]) -> None
     done = _run(url, ">&-", *arguments)
     assert done.returncode == 1
     assert b"standard output is closed" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", [("config", "show"), ("--version",), ("--help",)])
+def test_a_full_disk_behind_the_output_is_named(
+    url: str, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    done = _run(url, "> /dev/full", *arguments)
+    assert done.returncode == 1
+    assert b"error: standard output: No space left on device" in done.stderr
 
 
 def test_all_standard_streams_may_be_closed(url: str) -> None:

@@ -116,6 +116,44 @@ def test_a_file_that_cannot_be_read_is_listed(tmp_path: Path) -> None:
     assert {each.file for each in project.problems} == {"Big.java", "Bytes.java", "Deep.java"}
 
 
+SPRING_XML = """<beans
+  xmlns:jms="http://www.springframework.org/schema/jms"><jms:listener destination="orders" ref="shop"/></beans>"""
+BEAN_XML = "<ejb-jar>\n\n<message-driven><ejb-name>Shop</ejb-name></message-driven></ejb-jar>"
+CAMEL_XML = "<routes xmlns='http://camel.apache.org/schema/spring'><route>\n<from uri='jms:orders'/></route></routes>"
+ROUTE = """import org.apache.camel.builder.RouteBuilder;
+class Route extends RouteBuilder { public void configure() {
+    from("jms:queue:orders").to("file:orders"); } }"""
+OTHER_ROUTE = 'import org.apache.camel.builder.RouteBuilder; class Other { String name = "kafka:orders"; }'
+
+
+def test_messaging_that_is_not_read_is_told_with_its_line(tmp_path: Path) -> None:
+    files = {"spring.xml": SPRING_XML, "ejb-jar.xml": BEAN_XML, "camel.xml": CAMEL_XML, "Route.java": ROUTE}
+    for name, content in (files | {"Other.java": OTHER_ROUTE, "other.xml": "<beans/>"}).items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert [
+        (each.file, each.line, each.reason.partition(" is not read")[0]) for each in read_project(tmp_path).problems
+    ] == [
+        ("Route.java", 3, "a route of Camel"),
+        ("camel.xml", 2, "a route of Camel"),
+        ("ejb-jar.xml", 3, "XML of message-driven beans"),
+        ("spring.xml", 2, "XML of Spring"),
+    ]
+
+
+def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
+    (tmp_path / "A.java").write_bytes('class A {}\nclass B { String place = "café"; }'.encode("latin-1"))
+    assert [(each.line, each.reason.partition(";")[0]) for each in read_project(tmp_path).problems] == [
+        (2, "is not UTF-8 here")
+    ]
+
+
+def test_two_escapes_that_are_one_character_are_one(tmp_path: Path) -> None:
+    listener = '@org.springframework.jms.annotation.JmsListener(destination = "\\uD83D\\uDE00")'
+    source = f"class A {{ {listener} void a(String b) {{}} }}"
+    (tmp_path / "A.java").write_text(source, encoding="utf-8")
+    assert [job.destination for job in read_project(tmp_path).jobs] == ["\U0001f600"]
+
+
 def test_links_hidden_folders_and_results_of_builds_are_left_out(tmp_path: Path) -> None:
     for folder in (".git", "target", "src"):
         (tmp_path / folder).mkdir()

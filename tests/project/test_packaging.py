@@ -18,7 +18,7 @@ from jmsbridge.spi import registry
 from tools.laws.source import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-TOP = ["jmsbridge", "pyspark_jms"]
+TOP = ["jmsbridge", "jmsbridge_command", "pyspark_jms"]
 BACKENDS = sorted(path.name for path in (ROOT / "backends").iterdir() if (path / "__init__.py").is_file())
 
 

@@ -391,6 +391,17 @@ class TestIds:
         again.ids.expire()
         assert "a" in again.ids
 
+    def test_are_kept_for_the_retention_also_if_the_clock_is_set(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        journal = opened(folder)
+        group = journal.append(journal.lanes[0], rows("a")).group
+        journal.ids.acknowledged(group, [], confirmed=False)
+        later = time.time() + 30 * 24 * 3600
+        monkeypatch.setattr(time, "time", lambda: later)
+        journal.ids.expire()
+        assert "a" in journal.ids
+
     def test_more_than_can_be_kept(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ids_module, "_MOST", 3)
         options = read_options({"url": "embedded:", "queue": "orders", "walPath": str(folder)})

@@ -41,7 +41,7 @@ def open_link(endpoint: Endpoint, events: LinkEvents, max_messages: int | None, 
         client = Client(endpoint.client_id, max_messages or UNLIMITED, duplicate_window)
         link = FileLink(store, endpoint, events, client)
         try:
-            store.enter(link, max(0.0, deadline - time.monotonic()))
+            store.enter(link, max(0.0, deadline - time.monotonic()), timeout)
         except BaseException:
             _close_idle(store)
             raise

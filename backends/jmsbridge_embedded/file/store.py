@@ -120,16 +120,19 @@ class Store:
         """Queue an operation; a ``lazy`` one may be delayed by milliseconds."""
         self._queue.put(operation, patient=threading.current_thread() is not self._thread)
 
-    def call(self, act: Callable[[Batch], _T], *, sync: bool = False, timeout: float = _PATIENCE) -> _T:
-        """Run ``act`` in a transaction and wait for it."""
+    def call(
+        self, act: Callable[[Batch], _T], *, sync: bool = False, timeout: float = _PATIENCE, limit: float | None = None
+    ) -> _T:
+        """Run ``act`` in a transaction and wait for it. ``limit``: the whole time, if a part of it is over already."""
         call = Call(act, sync=sync)
         self.submit(call)
         try:
             return call.future.result(timeout)
         except TimeoutError:
             call.future.cancel()
+            whole = round(limit or timeout, 1)
             raise BackendError(
-                f"{self.path} did not answer within {round(timeout, 1):g} s; another program may have locked it"
+                f"{self.path} did not answer within {whole:g} s; another program may have locked it"
             ) from None
 
     def end(self, act: Callable[[Batch], None], timeout: float = _PATIENCE) -> End:
@@ -143,8 +146,8 @@ class Store:
                 _log.warning("%s did not answer within %g s; the close is completed when it does", self.path, timeout)
         return call
 
-    def enter(self, link: Attached, timeout: float) -> None:
-        """Add a link."""
+    def enter(self, link: Attached, timeout: float, limit: float) -> None:
+        """Add a link; ``timeout`` is what is left of the time for opening, ``limit``."""
 
         def add(batch: Batch) -> None:
             link.client.number = self.nodes.add_link(batch, link.client.client_id)
@@ -152,7 +155,7 @@ class Store:
             batch.on_undo(lambda: self.links.discard(link))
 
         try:
-            self.call(add, timeout=timeout)
+            self.call(add, timeout=timeout, limit=limit)
         except BackendError as error:
             self.submit(End(partial(link.end, lost=str(error)), self._again_later))  # the file may have it anyway
             if type(error) is BackendError:

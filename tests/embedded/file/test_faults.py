@@ -27,6 +27,7 @@ from jmsbridge_embedded.file import store
 from jmsbridge_embedded.file.batch import Batch
 from jmsbridge_embedded.file.disk import schema
 from jmsbridge_embedded.file.link import FileLink
+from jmsbridge_embedded.file.operations import Call
 from tests.embedded.file.conftest import Crew
 from tests.embedded.file.worker import FIRST, SECOND, Answer, Heard, Inbox, connect, message, receive, send
 
@@ -116,6 +117,31 @@ def _database(path: Path, *statements: str) -> None:
         for statement in statements:
             connection.execute(statement)
     connection.close()
+
+
+def test_a_pipe_or_a_device_is_refused_and_nothing_is_made_beside_it(path: Path) -> None:
+    os.mkfifo(path)
+    for wrong in (path, Path("/dev/null")):
+        with pytest.raises(ConnectFailed, match="is a pipe, a socket or a device; give the path of a file"):
+            connect(wrong)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_an_error_names_the_whole_time_for_opening_not_what_was_left(path: Path) -> None:
+    keeper = connect(path)
+    assert isinstance(keeper, FileLink)
+    busy, end = threading.Event(), threading.Event()
+
+    def hold(batch: Batch) -> None:
+        busy.set()
+        end.wait(10.0)
+
+    keeper.store.submit(Call(hold))
+    assert busy.wait(10.0)
+    with pytest.raises(BackendError, match=r"did not answer within 7 s"):
+        keeper.store.enter(keeper, 0.0, 7.0)
+    end.set()
+    keeper.close()
 
 
 def test_a_folder_that_is_not_there_is_named(path: Path) -> None:

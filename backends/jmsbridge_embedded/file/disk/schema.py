@@ -107,7 +107,7 @@ def open_file(path: Path, verify: bool, timeout: float) -> sqlite3.Connection:
 
 
 def _check_names(path: Path) -> None:
-    """``ConnectFailed`` if SQLite would delete a log with messages, or if processes could have a log each."""
+    """``ConnectFailed`` if it is no file, SQLite would delete messages, or processes could have a log each."""
     log = path.with_name(f"{path.name}-wal")
     waiting = _stat(log)  # before the file, because processes that open it make the file first
     file = _stat(path)
@@ -115,6 +115,8 @@ def _check_names(path: Path) -> None:
         raise ConnectFailed(
             f"{path} is missing or empty, but its log {log} has messages; restore the file, or delete the log as well"
         )
+    if file is not None and not stat.S_ISREG(file.st_mode) and not stat.S_ISDIR(file.st_mode):
+        raise ConnectFailed(f"{path} is a pipe, a socket or a device; give the path of a file")
     if file is not None and stat.S_ISREG(file.st_mode) and file.st_nlink > 1:
         raise ConnectFailed(
             f"{path} has another name (a hard link); processes that open it by different names would lose each other's "
