@@ -7,7 +7,7 @@ from jmsbridge.closing import Closing
 from jmsbridge.core.emulation.browsing import Page, look
 from jmsbridge.core.runtime.waiting import wait_answered
 from jmsbridge.core.session import SessionCore
-from jmsbridge.core.translate import translated
+from jmsbridge.core.translate import translated_reading
 from jmsbridge.destinations import Queue
 from jmsbridge.errors import IllegalStateException
 from jmsbridge.message import Message, message_from_arrival
@@ -85,7 +85,7 @@ class QueueBrowser(Closing, Strict):
 
     def _browse_copies(self) -> Generator[Arrival, None, None]:
         options = self._core.connection.options
-        with translated:
+        with translated_reading:
             link = self._core.connection.wait_link()[0]
             copies, self._is_truncated = look(link, self._queue.address, options.emulation_limit, options.send_timeout)
         for arrival in copies:
@@ -99,7 +99,7 @@ class QueueBrowser(Closing, Strict):
             address=self._queue.address, mode=Mode.BROWSE, selector=self._selector, select=selects, window=_STEP
         )
         page = Page()
-        with translated:
+        with translated_reading:
             subscription = self._core.channel.wait_current()[0].subscribe(interest, page)
             self._open.add(subscription)
             try:

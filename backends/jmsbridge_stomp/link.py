@@ -109,7 +109,7 @@ class Link(StompAdmin):
         self._main.connect(self.endpoint.client_id, deadline, opened)
 
     def _adapts(self, error: BaseException) -> bool:
-        """Whether to try once more, as RabbitMQ wants it: its own virtual host, or backslashes escaped."""
+        """Whether to try once more, as some brokers want it: RabbitMQ's own virtual host, or backslashes escaped."""
         if self._options.virtual_host is None and has_no_host(error):
             self._options = msgspec.structs.replace(self._options, virtual_host="/")
         elif not self._sockets.escapes_login and may_read_escapes(error) and self._has_backslash():

@@ -25,6 +25,7 @@ from jmsbridge.spi import (
     registry,
 )
 from jmsbridge.transport.backend import Networked
+from jmsbridge.transport.network.diagnosis import trust_remedy
 from jmsbridge.transport.network.tls import TlsOptions, client_context
 
 __all__ = ["Step", "probe", "there_and_back"]
@@ -175,10 +176,7 @@ def _tls(host: str, port: int, options: TlsOptions, timeout: float, doubts: list
     try:
         return _handshake(context, host, port, options.server_name or host, timeout)
     except ssl.SSLCertVerificationError as error:
-        doubts.append(
-            "The certificate was not accepted: set ca_file to the certificate of its authority, or server_name to the "
-            "host name for which it was issued"
-        )
+        doubts.append(f"The certificate was not accepted: {trust_remedy(error)}")
         by = options.ca_file or "this machine's own authorities"
         return f"?the certificate was not accepted: {error.verify_message.rstrip('.')} (checked with {by})"
     except ssl.SSLError as error:

@@ -119,6 +119,7 @@ class SessionCore:
             connection.report,
             self.calls,
             connection.returned,
+            connection.lost_ids,
             executors.deliver,
         )
 

@@ -109,8 +109,9 @@ def has_no_host(error: BaseException) -> bool:
 
 
 def may_read_escapes(error: BaseException) -> bool:
-    """Whether this may be RabbitMQ, which takes a backslash in CONNECT for an escape, against STOMP 1.2."""
-    return isinstance(error, ConnectionResetError) or (isinstance(error, Refusal) and "Bad CONNECT" in str(error))
+    """Whether this may be RabbitMQ or Classic, which take a backslash in CONNECT for an escape, against STOMP 1.2."""
+    said = str(error) if isinstance(error, Refusal) else ""
+    return isinstance(error, ConnectionResetError) or "Bad CONNECT" in said or "password is invalid" in said
 
 
 def _login_refused(said: str, endpoint: Endpoint) -> BackendError:

@@ -16,6 +16,7 @@ from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.sockets import Sockets, log
 from jmsbridge_stomp.protocol.frames import BEAT, Frame, encode
 from jmsbridge_stomp.protocol.parsing import Malformed, Parser
+from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["PORT", "TLS_PORT", "Answered", "StompSocket"]
 
@@ -38,11 +39,6 @@ class StompSocket:
     Every other end is that of the link.
     """
 
-    commits = 0
-    """How many were written."""
-    acknowledging = 0
-    """How many of its transactions have acknowledgements and have not ended."""
-
     def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
         self.subscriptions: dict[str, Callable[[Frame], None]] = {}
         """By id, who gets its messages."""
@@ -50,6 +46,8 @@ class StompSocket:
         """Called when a full socket takes bytes again."""
         self.kept: dict[object, int] = {}
         """By receiver, what its acknowledgements in transactions cost the broker, see ``Transaction``."""
+        self.turns = Turns()
+        """In what order the transactions of channels that share it end."""
         self.is_open = False
         self.ends_with_errors = False
         """Whether the broker ends the socket with every ERROR, so that nothing more is to be written after one."""

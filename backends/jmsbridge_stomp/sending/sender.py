@@ -17,6 +17,7 @@ from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.sending.commit_rule import CommitRule
 from jmsbridge_stomp.sending.outgoing import Outgoing
+from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["Connected", "Receipts", "Sender"]
 
@@ -105,6 +106,11 @@ class Sender:
         if self._facts.product.answers_in_order:
             return Receipts.LAST
         return Receipts.NONE if self._rule.holds else Receipts.EACH
+
+    @property
+    def turns(self) -> Turns | None:
+        """In what order the transactions of a shared socket end."""
+        return self._shared.turns if self._shared is not None and self._socket is self._shared else None
 
     def remember(self, address: Address) -> bool:
         """A transaction sends a message there; whether it is the first one over this socket, as far as remembered."""

@@ -13,7 +13,8 @@ among these, until any transaction of the connection is aborted. So one is begun
 has the messages even then, until the socket ends; but not if the consumer subscribed anew before (see ``Receiver``).
 
 At COMMIT Classic also forgets the messages that other open transactions of the connection have acknowledged: if one of
-those is then aborted, they cannot be acknowledged again, and the channel is given up, so that they are redelivered.
+those were then aborted, they could not be acknowledged again. So acknowledgements are written at the commit, and the
+transactions of a socket that several channels share end one after the other (see ``Turns``).
 """
 
 import logging
@@ -27,6 +28,7 @@ from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.sending.outgoing import Outgoing
 from jmsbridge_stomp.sending.sender import Receipts, Sender
+from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["Transaction"]
 
@@ -52,8 +54,8 @@ class Transaction:
         self._next: tuple[StompSocket | None, str] | None = None  # begun at the end of the one before, over this socket
         self._receipts = Receipts.EACH
         self._error: BackendError | None = None
-        self._acknowledged_on: StompSocket | None = None
-        self._commits = 0  # over this socket, before its first acknowledgement
+        self._accepted: list[tuple[Collection[bytes], object, int]] = []  # what ``accept`` got
+        self._turns: Turns | None = None  # where it is its turn to end
 
     def send(self, outgoing: Outgoing, *, is_last: bool) -> None:
         """Write a message; its ticket is answered now, since the commit will confirm it.
@@ -76,17 +78,21 @@ class Transaction:
 
         ``unsettled`` is how many others of the same receiver are not acknowledged.
         """
-        line = f"transaction:{self._begun()}\n".encode()
+        self._begun()
+        self._accepted.append((acks, receiver, unsettled))
         self._when_over.append(over)
+
+    def _acknowledge(self) -> None:
+        accepted, self._accepted = self._accepted, []
         socket = self._sender.current
-        if socket is not None:
-            if self._acknowledged_on is None:
-                self._acknowledged_on, self._commits = socket, socket.commits
-                socket.acknowledging += 1
+        if socket is None or self._is_refused:
+            return
+        line = f"transaction:{self._id}\n".encode()
+        answered = None if self._receipts is Receipts.NONE else self._answered
+        for acks, receiver, unsettled in accepted:
             socket.kept[receiver] = socket.kept.get(receiver, 0) + len(acks) * (unsettled + _EACH_KEPT)
-        if not self._is_refused:
             for ack in acks:
-                self._sender.acknowledge(ack + line, None if self._receipts is Receipts.NONE else self._answered)
+                self._sender.acknowledge(ack + line, answered)
 
     def _begun(self) -> str:
         """Its name; it begins with its first frame."""
@@ -127,6 +133,26 @@ class Transaction:
             ticket.succeed()
             return
         self.is_ending = True
+        turns = self._sender.turns
+        if turns is None:
+            self._commit_in_turn(ticket)
+        else:  # the sends first: while a queue is full, the broker does not answer them
+            self._sender.when_idle(lambda: self._take_turn(turns, lambda: self._commit_in_turn(ticket)))
+
+    def _take_turn(self, turns: Turns, task: Callable[[], None]) -> None:
+        def granted() -> None:
+            self._turns = turns
+            task()
+
+        turns.take(granted)
+
+    def _leave_turn(self) -> None:
+        turns, self._turns = self._turns, None
+        if turns is not None:
+            turns.leave()
+
+    def _commit_in_turn(self, ticket: Ticket) -> None:
+        self._acknowledge()
         if self._receipts is Receipts.NONE and not self._is_refused and self._sender.is_connected:
             self._begin_next(lambda: self._commit(ticket))
         else:
@@ -145,7 +171,9 @@ class Transaction:
 
     def _commit(self, ticket: Ticket) -> None:
         error = self._failure()
-        if self._id is None:  # the channel ended meanwhile
+        if self._id is None:  # the channel was closed meanwhile
+            ticket.fail(TransactionRolledBack("the channel was closed before the commit"))
+            self._leave_turn()
             return
         if error is not None:
             self._abort(lambda: ticket.fail(error))
@@ -165,8 +193,6 @@ class Transaction:
                 ticket.succeed()
             self._ended()
 
-        if self._sender.current is not None:
-            self._sender.current.commits += 1
         self._sender.ask("COMMIT", self._id, answered)
 
     def _refused(self, ticket: Ticket, refusal: Refusal, *, asked: bool) -> None:
@@ -195,21 +221,21 @@ class Transaction:
             ticket.succeed()
             return
         self.is_ending = True
-        self._abort(ticket.succeed)
+        turns = self._sender.turns
+        if turns is None:
+            self._abort(ticket.succeed)
+        else:
+            self._take_turn(turns, lambda: self._abort(ticket.succeed))
 
     def _abort(self, then: Callable[[], None]) -> None:
         """Abort it; it is rolled back as well if the broker refuses that, or ends the socket."""
-        name, socket = self._id, self._acknowledged_on
-        is_forgotten = socket is not None and socket.commits != self._commits
+        name = self._id
 
         def aborted(error: object = None) -> None:
             if self._error is not None and self._sender.refusal is None and self._receipts is Receipts.NONE:
                 self._sender.renew()  # more errors of its frames may come
             self._over(committed=False)
             then()
-            if is_forgotten:
-                text = f"{self._broker()} does not take the acknowledgements of the aborted transaction again"
-                self._sender.lose(ChannelLost(text))
             self._ended()
 
         if name is None or self._sender.refusal is not None or not self._sender.is_connected:
@@ -221,19 +247,22 @@ class Transaction:
         self._id = self._error = None
         self._sender.refusal = None
         self.is_ending = False
-        socket, self._acknowledged_on = self._acknowledged_on, None
-        if socket is not None:
-            self._free(socket, committed=committed)
+        self._accepted.clear()
         tasks, self._when_over = self._when_over, []
+        if tasks:
+            self._free(committed=committed)
         for task in tasks:
             task(committed)
+        self._leave_turn()
 
-    def _free(self, socket: StompSocket, *, committed: bool) -> None:
-        """Let the broker forget what was acknowledged, unless other transactions need it."""
-        socket.acknowledging -= 1
+    def _free(self, *, committed: bool) -> None:
+        """Let the broker forget what was acknowledged."""
+        socket = self._sender.current
+        if socket is None:
+            return
         if not committed:
             socket.kept.clear()
-        elif sum(socket.kept.values()) >= _MOST_KEPT and not socket.acknowledging and socket.is_open:
+        elif sum(socket.kept.values()) >= _MOST_KEPT and socket.is_open:
             socket.kept.clear()
             name = f"jb{next(_numbers)}"
             for command in ("BEGIN", "ABORT"):

@@ -15,7 +15,7 @@ from jmsbridge.core.receiving.checks import ArrivalChecks, Report
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand, InboxSettings
 from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.core.receiving.listening import Listening
-from jmsbridge.core.receiving.lost_deliveries import LostDeliveries
+from jmsbridge.core.receiving.lost_deliveries import LostDeliveries, LostIds
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime.calls import MainThreadCalls
@@ -69,6 +69,7 @@ class Incoming:
         report: Report,
         calls: MainThreadCalls,
         returned: ReturnedDeliveries,
+        lost: LostIds,
         new_executor: NewExecutor,
     ) -> None:
         self.policy = policy
@@ -87,7 +88,7 @@ class Incoming:
         self._receivers: dict[Receiver, None] = {}
         self._thread: int | None = None  # of the receive in progress
         self._receiving: Receiver | None = None  # the receiver of the receive in progress
-        self._lost = LostDeliveries()
+        self._lost = LostDeliveries(lost)
 
     # ---- receivers
 
@@ -209,7 +210,7 @@ class Incoming:
 
     def message_of(self, delivery: Delivery) -> Any:
         """The message of a delivery; MessageFormat if it cannot be read, after rejecting it."""
-        if not self._lost.is_empty:
+        if not self._lost.known.is_empty:
             self._lost.mark(delivery)
         try:
             return self._make_message(delivery)

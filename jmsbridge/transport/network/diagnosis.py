@@ -5,7 +5,16 @@ import ssl
 
 from jmsbridge.spi import ConnectFailed, Endpoint, LinkLost
 
-__all__ = ["NO_MORE_SOCKETS", "SILENT", "causes", "describe", "link_lost", "not_connected", "unreachable"]
+__all__ = [
+    "NO_MORE_SOCKETS",
+    "SILENT",
+    "causes",
+    "describe",
+    "link_lost",
+    "not_connected",
+    "trust_remedy",
+    "unreachable",
+]
 
 NO_MORE_SOCKETS = (errno.EMFILE, errno.ENFILE)
 """This process, or this machine, has as many files and sockets open as it may."""
@@ -15,6 +24,7 @@ SILENT = (
 )
 """What to check if a server takes the connection and then says nothing."""
 _MOST = 20
+_NOT_VALID_NOW = (9, 10)  # OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED
 
 
 def link_lost(error: BaseException | None, where: str, said: str | None = None) -> LinkLost:
@@ -40,10 +50,7 @@ def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
     """Explain a failed attempt to connect by the errors that it raised, and say what to check."""
     for each in chain:
         if isinstance(each, ssl.SSLCertVerificationError):
-            return (
-                f"its certificate is not trusted: {each.verify_message}; set ca_file to the authority that signed it, "
-                "or server_name to the host name in it"
-            )
+            return f"its certificate is not trusted: {each.verify_message.rstrip('.')}; {trust_remedy(each)}"
         if isinstance(each, ssl.SSLError):
             reason = getattr(each, "reason", None) or each
             if "ALERT" in str(reason):  # of the other side, so it does speak TLS
@@ -59,6 +66,13 @@ def unreachable(chain: list[BaseException], product: str, tls_port: int) -> str:
     if any("Timeout" in type(each).__name__ or "Timeout" in str(each) for each in chain):
         return f"no answer in time: is {product} listening there, or {SILENT}"
     return f"no connection: {describe(chain[-1] if chain else None)}"
+
+
+def trust_remedy(error: ssl.SSLCertVerificationError) -> str:
+    """What to do about a certificate that was not accepted."""
+    if getattr(error, "verify_code", None) in _NOT_VALID_NOW:
+        return "the broker needs a new certificate, unless this machine's clock is wrong"
+    return "set ca_file to the authority that signed it, or server_name to the host name in it"
 
 
 def causes(error: BaseException) -> list[BaseException]:

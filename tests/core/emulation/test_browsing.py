@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import jmsbridge
-from jmsbridge import Connection, EmulationWarning, JMSException, QueueBrowser, TextMessage, UnsupportedFeature
+from jmsbridge import Connection, EmulationWarning, InDoubt, JMSException, QueueBrowser, TextMessage, UnsupportedFeature
 from jmsbridge.spi import BackendError, LinkLost, Mode, Native, Outcome
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import run_thread, text_of
+from jmsbridge.testing.suite.support import eventually, run_thread, text_of
+from tests.core.conftest import Connect
 from tests.core.emulation.support import QUEUE, Broker, send, texts
 
 TEXTS = tuple(str(number) for number in range(20))
@@ -210,3 +211,20 @@ def test_a_drain_that_fails_closes_the_channel(
         looking.result(5)
     assert isinstance(caught.value.__cause__, LinkLost if end == "cut" else BackendError)
     assert backend.script.verbs(1)[-1] == "close-channel"
+
+
+def test_browsing_over_a_link_that_is_lost_is_not_in_doubt(backend: ScriptedBackend, connect: Connect) -> None:
+    """It changes nothing."""
+    browser = connect().create_session().create_browser(QUEUE)
+    backend.hold("drain")
+
+    def browse() -> JMSException:
+        with pytest.raises(JMSException) as caught:
+            list(browser)
+        return caught.value
+
+    error = run_thread(browse)
+    eventually(lambda: "drain" in backend.script.verbs(1))
+    backend.link.cut()
+    assert not isinstance(error.result(30), InDoubt)
+    backend.release("drain")

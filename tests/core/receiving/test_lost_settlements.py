@@ -179,6 +179,34 @@ def test_two_consumers_of_one_queue(backend: ScriptedBackend, connect: Connect) 
     assert _receive(second, 1) == [(True, 2)]
 
 
+@rule("HD-8", "JX-1")
+@pytest.mark.parametrize("mode", MODES)
+def test_two_sessions_with_one_queue(backend: ScriptedBackend, connect: Connect, mode: int) -> None:
+    """The broker may give a message that one of them had to the other."""
+    connection = connect()
+    sessions = [connection.create_session(session_mode=mode) for _ in range(2)]
+    first, second = (session.create_consumer(QUEUE) for session in sessions)
+    _deliver(backend.link.subscriptions[0], "a")
+    assert receive_texts(first, 1) == ["a"]
+    _next_link(backend, 2)
+    _deliver(backend.link.subscriptions[1], "a", "b")
+    assert _receive(second, 2) == [(True, 2), (False, 1)]
+
+
+def test_two_sessions_with_subscriptions_to_one_topic(backend: ScriptedBackend, connect: Connect) -> None:
+    """Each has its own copy of a message, under one message id."""
+    connection = connect(client_id="c")
+    consumers = [connection.create_session().create_durable_consumer(Topic("news"), name) for name in ("one", "two")]
+    plain = connection.create_session().create_consumer(Topic("news"))
+    for subscription in backend.link.subscriptions:
+        _deliver(subscription, "a")
+    assert receive_texts(consumers[0], 1) == ["a"]
+    _next_link(backend, 3)
+    for subscription in backend.link.subscriptions:
+        _deliver(subscription, "a")
+    assert [_receive(one, 1) for one in (*consumers, plain)] == [[(True, 2)], [(False, 1)], [(False, 1)]]
+
+
 def test_a_message_that_was_moved_to_another_queue(backend: ScriptedBackend, connect: Connect) -> None:
     """It keeps its id, and its first delivery from there is not a redelivery."""
     session = connect().create_session()

@@ -324,3 +324,25 @@ def test_no_socket_is_left_for_another_consumer(
             link.depth(QUEUE)
     send(channel, envelope(QUEUE))
     assert log.losses == []
+
+
+@pytest.mark.parametrize(("password", "asked"), [("a\\c", ["a:", "a\\c"]), ("a:c", ["a:c"])])
+def test_a_password_that_the_broker_takes_for_escapes(
+    start: Start, connect: Connect, password: str, asked: list[str]
+) -> None:
+    """ActiveMQ Classic reads escapes in CONNECT: after a refusal, backslashes are doubled, once."""
+
+    def reads_escapes(line: Line, frame: Frame) -> None:
+        if frame.command == "CONNECT" and frame.headers["passcode"] != asked[-1]:
+            line.write("ERROR", {"message": "User name [u] or password is invalid."})
+            line.cut()
+        else:
+            answer(line, frame)
+
+    peer = start(reads_escapes, CLASSIC)
+    link = connect(peer, user="u", password=password)
+    send(link.channel(False), envelope(QUEUE))  # over another socket
+    tried = [frame.headers["passcode"] for line in peer.lines for frame in line.frames if frame.command == "CONNECT"]
+    assert tried == [*asked, asked[-1]]
+    with pytest.raises(AuthenticationFailed, match="check user and password"):
+        connect(peer, user="u", password=f"{password}x")

@@ -116,36 +116,23 @@ def test_acknowledgements_in_a_transaction_ask_for_no_receipts(start: Start, con
     assert words(peer.lines[1]) == ["BEGIN 0!", "ACK 0", "ACK 0", "BEGIN 1!", "COMMIT 0!"]
 
 
+def has_a_message(line: Line, frame: Frame) -> None:
+    answer(line, frame)
+    if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
+        line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1", "ack": "1"}, b"x")
+
+
 def test_a_transaction_is_aborted_so_that_the_broker_forgets(
     start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not while another one of the socket has acknowledgements, of which the broker would forget the messages."""
     monkeypatch.setattr(transaction, "_MOST_KEPT", 1)
-    withheld: list[str] = []
-
-    def has_messages(line: Line, frame: Frame) -> None:
-        if frame.command == "ACK" and not withheld:
-            withheld.append(frame.headers["receipt"])
-            return
-        answer(line, frame)
-        if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
-            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1", "ack": "1"}, b"x")
-
-    peer = start(has_messages, CLASSIC)
-    link = connect(peer, client_id="shares")
-    tickets = []
-    for channel in (link.channel(True), link.channel(True)):
-        subscription, box = subscribe(channel, QUEUE, 1, deferred=True)
-        box.wait(1)
-        settle(subscription, box.tokens, Outcome.ACCEPTED)
-        tickets.append(Answer())
-        channel.commit(tickets[-1])
-    assert tickets[1].outcome(10) is None
+    peer = start(has_a_message, CLASSIC)
+    channel = connect(peer, client_id="shares").channel(True)
+    subscription, box = subscribe(channel, QUEUE, 1, deferred=True)
+    box.wait(1)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    assert commit(channel) is None
     (line,) = peer.lines
-    assert not tickets[0].answers
-    assert "ABORT" not in [frame.command for frame in line.frames]
-    line.write("RECEIPT", {"receipt-id": withheld[0]})
-    assert tickets[0].outcome(10) is None
     eventually(lambda: [frame.command for frame in line.frames][-2:] == ["BEGIN", "ABORT"])
     assert line.frames[-1].headers["transaction"] == line.frames[-2].headers["transaction"]
 
@@ -276,34 +263,78 @@ def test_a_refused_commit_with_a_consumer_costs_the_channel(start: Start, connec
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_an_aborted_transaction_that_another_commit_overtook(start: Start, connect: Connect, commits: bool) -> None:
-    """The broker has forgotten its messages at that commit, and would refuse to take them as acknowledged again."""
+def test_transactions_of_a_shared_socket_end_one_after_the_other(start: Start, connect: Connect, commits: bool) -> None:
+    """At a commit the broker forgets what others have acknowledged, which could not be acknowledged again then."""
+    withheld: list[str] = []
 
-    def has_messages(line: Line, frame: Frame) -> None:
-        answer(line, frame)
-        if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
-            line.write("MESSAGE", {"subscription": frame.headers["id"], "message-id": "1", "ack": "1"}, b"x")
+    def is_late(line: Line, frame: Frame) -> None:
+        if frame.command == "ACK" and not withheld:
+            withheld.append(frame.headers["receipt"])
+        else:
+            has_a_message(line, frame)
 
-    log = LinkLog()
-    link = connect(start(has_messages, CLASSIC), log, client_id="shares")
+    peer = start(is_late, CLASSIC)
+    link = connect(peer, client_id="shares")
     channel, other = link.channel(True), link.channel(True)
     subscription, box = subscribe(channel, QUEUE, 1, deferred=True)
     box.wait(1)
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     sends(other, "a")
-    if commits:
-        assert commit(other) is None
+    first, second = Answer(), Answer()
+    channel.commit(first)
+    eventually(lambda: withheld)
+    (other.commit if commits else other.rollback)(second)
+    (line,) = peer.lines
+    assert not second.is_answered(0.2)
+    assert "COMMIT" not in [frame.command for frame in line.frames]
+    line.write("ERROR", {"receipt-id": withheld[0], "message": "no"})
+    assert isinstance(first.outcome(10), TransactionRolledBack)
+    assert second.outcome(10) is None
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    assert commit(channel) is None
+    ended = [frame.command for frame in line.frames if frame.command in {"ACK", "COMMIT", "ABORT"}]
+    assert ended == ["ACK", "ABORT", "COMMIT" if commits else "ABORT", "ACK", "COMMIT"]
+
+
+def test_nothing_is_acknowledged_before_the_commit(start: Start, connect: Connect) -> None:
+    """So the commit of another transaction, which the broker may get before it, changes nothing."""
+    log = LinkLog()
+    peer = start(has_a_message, CLASSIC)
+    link = connect(peer, log, client_id="shares")
+    channel, other = link.channel(True), link.channel(True)
+    subscription, box = subscribe(channel, QUEUE, 1, deferred=True)
+    box.wait(1)
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    sends(other, "a")
+    assert commit(other) is None
     ticket = Answer()
     channel.rollback(ticket)
     assert ticket.outcome(10) is None
-    if commits:
-        eventually(lambda: log.channels)
-        assert [lost for lost, _ in log.channels] == [channel]
-    else:
-        settle(subscription, box.tokens, Outcome.ACCEPTED)
-        assert commit(channel) is None
-    assert commit(other) is None
-    assert log.losses == []
+    assert "ACK" not in [frame.command for frame in peer.lines[0].frames]
+    settle(subscription, box.tokens, Outcome.ACCEPTED)
+    assert commit(channel) is None
+    assert (log.losses, log.channels) == ([], [])
+
+
+def test_transactions_that_wait_for_their_turn_end_with_the_link(start: Start, connect: Connect) -> None:
+    """Hundreds at once."""
+
+    def keeps_silent(line: Line, frame: Frame) -> None:
+        if frame.command != "COMMIT":
+            answer(line, frame)
+
+    peer = start(keeps_silent, CLASSIC)
+    link = connect(peer, client_id="shares")
+    tickets = []
+    for _ in range(400):
+        channel = link.channel(True)
+        sends(channel, "a")
+        tickets.append(Answer())
+        channel.commit(tickets[-1])
+    eventually(lambda: "COMMIT" in [frame.command for frame in peer.lines[0].frames])
+    peer.lines[0].cut()
+    outcomes = [ticket.outcome(10) for ticket in tickets]
+    assert [error is not None and error.in_doubt for error in outcomes] == [True, *[False] * 399]
 
 
 def test_a_commit_in_spite_of_a_reported_error_is_in_doubt(start: Start, connect: Connect) -> None:

@@ -12,9 +12,9 @@ class WrappedTimeout(Exception):
     """A time-out wrapped as client libraries do it."""
 
 
-def untrusted() -> ssl.SSLCertVerificationError:
+def untrusted(message: str = "self-signed certificate", code: int = 18) -> ssl.SSLCertVerificationError:
     error = ssl.SSLCertVerificationError()
-    error.verify_message = "self-signed certificate"
+    error.verify_message, error.verify_code = message, code
     return error
 
 
@@ -25,6 +25,8 @@ def untrusted() -> ssl.SSLCertVerificationError:
         (OSError(24, "Too many open files"), "no socket: Too many open files; close connections"),
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
         (untrusted(), "not trusted: self-signed certificate; set ca_file to the authority"),
+        (untrusted("certificate has expired", 10), "has expired; the broker needs a new certificate"),
+        (untrusted("certificate is not yet valid", 9), "not yet valid; the broker needs a new"),
         (ssl.SSLError(1, "wrong version number"), "does that port expect TLS? The usual port is 8883"),
         (TimeoutError(), "no answer in time: is Acme listening there, or is that another protocol's port"),
         (WrappedTimeout(), "no answer in time: is Acme listening there"),
