@@ -171,3 +171,14 @@ def test_connect_client_id_of_the_context_follows_the_same_rules(harness: Harnes
     with pytest.raises(IllegalStateRuntimeException):
         late.client_id = harness.name("late")
     assert (context.client_id, late.client_id) == (name, None)
+
+
+@rule("CI-1")
+@requires(Native.BROWSE)
+def test_connect_client_id_of_the_context_not_after_its_browser(harness: Harness, queue: Queue) -> None:
+    """A browser, which does not start its context, is a use of the connection."""
+    context = harness.context()
+    context.create_browser(queue)
+    with pytest.raises(IllegalStateRuntimeException):
+        context.client_id = harness.name("late")
+    assert context.client_id is None

@@ -5,6 +5,7 @@ import pytest
 from jmsbridge import (
     Connection,
     IllegalStateException,
+    InvalidDestinationException,
     JMSException,
     JMSRuntimeException,
     Queue,
@@ -169,6 +170,16 @@ def test_temp_deleted_cannot_be_used(session: Session, kind: str) -> None:
         session.create_consumer(destination)
     with pytest.raises(JMSException):
         producer.send(destination, session.create_text_message("too late"))
+
+
+@rule("TD-2")
+@requires(Native.TEMPORARY | Native.BROWSE)
+def test_temp_deleted_cannot_be_browsed(session: Session) -> None:
+    """After delete its owner gets no browser of what the broker may take for an ordinary queue."""
+    destination = session.create_temporary_queue()
+    destination.delete()
+    with pytest.raises(InvalidDestinationException):
+        session.create_browser(destination)
 
 
 @rule("TD-2")
