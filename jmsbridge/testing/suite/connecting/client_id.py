@@ -174,11 +174,21 @@ def test_connect_client_id_of_the_context_follows_the_same_rules(harness: Harnes
 
 
 @rule("CI-1")
-@requires(Native.BROWSE)
-def test_connect_client_id_of_the_context_not_after_its_browser(harness: Harness, queue: Queue) -> None:
-    """A browser, which does not start its context, is a use of the connection."""
+@pytest.mark.parametrize(
+    "use",
+    [
+        "create_producer",
+        "create_consumer",
+        pytest.param("create_browser", marks=requires(Native.BROWSE)),
+        pytest.param("create_temporary_queue", marks=requires(Native.TEMPORARY)),
+    ],
+)
+def test_connect_client_id_of_the_context_not_after(harness: Harness, queue: Queue, use: str) -> None:
+    """What a context creates at the broker uses the connection, also what does not start it."""
     context = harness.context()
-    context.create_browser(queue)
+    context.auto_start = False
+    arguments = {"create_consumer": [queue], "create_browser": [queue]}
+    getattr(context, use)(*arguments.get(use, []))
     with pytest.raises(IllegalStateRuntimeException):
         context.client_id = harness.name("late")
     assert context.client_id is None
