@@ -59,6 +59,16 @@ def test_connect_client_id_reading_does_not_count_as_use(harness: Harness, queue
     assert connection.client_id == name
 
 
+@rule("CL-2")
+@pitfall(15)
+def test_connect_client_id_of_a_closed_connection_is_refused(harness: Harness) -> None:
+    """Also of one that was never used, and so could take an id until then."""
+    connection = harness.connect(start=False)
+    connection.close()
+    with pytest.raises(IllegalStateException):
+        connection.client_id = harness.name("late")
+
+
 @rule("CI-2")
 def test_connect_client_id_of_the_administrator_stays(harness: Harness) -> None:
     """A configured client id can be read but not replaced, in both APIs."""

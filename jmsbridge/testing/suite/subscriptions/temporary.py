@@ -172,6 +172,17 @@ def test_temp_deleted_cannot_be_used(session: Session, kind: str) -> None:
         producer.send(destination, session.create_text_message("too late"))
 
 
+@rule("CL-2", "TD-2")
+@requires(Native.TEMPORARY)
+@either_kind
+def test_temp_delete_of_a_closed_connection_is_refused(harness: Harness, kind: str) -> None:
+    connection = harness.connect()
+    destination = make(connection.create_session(), kind)
+    connection.close()
+    with pytest.raises(IllegalStateException):
+        destination.delete()
+
+
 @rule("TD-2")
 @requires(Native.TEMPORARY | Native.BROWSE)
 def test_temp_deleted_cannot_be_browsed(session: Session) -> None:
