@@ -260,6 +260,9 @@ class Session(Closing, Creating, SessionModes, Strict):
         target = arguments.queue(queue)
         text = arguments.selector(message_selector)
         self._core.plan().require(Native.BROWSE)
+        connection = self._connection._core
+        connection.temporaries.check_exists(target.address)
+        connection.use()
         return self._attach(QueueBrowser(self._core, target, text))
 
     def create_temporary_queue(self) -> TemporaryQueue:

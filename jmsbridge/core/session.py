@@ -22,6 +22,7 @@ from jmsbridge.core.runtime.closing import CloseState, State
 from jmsbridge.core.runtime.executor import ON_THREADS, Executors
 from jmsbridge.core.runtime.interrupts import for_main_thread, wait_whole
 from jmsbridge.core.runtime.locks import Rank, ranked
+from jmsbridge.core.runtime.waiting import WaitSet
 from jmsbridge.core.sending.outgoing import Outgoing
 from jmsbridge.core.session_channel import SessionChannel
 from jmsbridge.core.transaction import RolledBack, SessionTransactions, TransactedPolicy
@@ -94,6 +95,8 @@ class SessionCore:
         self._lock = ranked(Rank.SESSION)  # guards _children
         self._children: weakref.WeakSet[Child] = weakref.WeakSet()  # weak: the application may drop them unclosed
         self._has_failed = False  # no link can bring it back
+        self._is_committing = False
+        self._committed = WaitSet()  # notified when a commit has ended
         self.acknowledger: Callable[[Delivery | None], Any] = self.acknowledge
         """What ``Message.acknowledge`` calls; its result is that of the call."""
         self._acknowledge_any = functools.partial(self._acknowledge, None)
@@ -377,7 +380,7 @@ class SessionCore:
 
     def _commit(self, transactions: SessionTransactions) -> None:
         timeout = self.connection.options.send_timeout
-        committed = False
+        committed, self._is_committing = False, True
         try:
             self.outgoing.finish(timeout)
             transactions.commit(timeout)
@@ -387,6 +390,8 @@ class SessionCore:
             raise ended.error from ended.error.__cause__
         finally:
             self.outgoing.end_transaction(committed=committed)
+            self._is_committing = False
+            self._committed.notify()
 
     def rollback(self) -> None:
         """See ``Session.rollback``."""
@@ -458,6 +463,7 @@ class SessionCore:
         raise_first(errors)
 
     def _wait_quiet(self, timeout: float) -> None:
+        self._committed.wait_for(lambda: not self._is_committing, timeout)
         for receiver in self.incoming.receivers:
             receiver.close()
             claims.release(receiver.claim)

@@ -151,7 +151,8 @@ class Incoming:
         """The next message, or the result of ``read`` for it; None if there is none within ``timeout`` seconds.
 
         With ``POLL`` or ``POLL_WITHOUT_FETCH`` as the time-out it takes only what has arrived. If ``read`` refuses a
-        message, the automatic modes deliver it again first, and in the others it counts as received (rule BO-18).
+        message, the automatic modes deliver it again first, and in the others it counts as received (rule BO-18). If it
+        raises something else, every mode delivers it again first.
         """
         self._thread = self._check_receive()
         self._receiving = receiver
@@ -201,8 +202,8 @@ class Incoming:
     def _read(self, read: Callable[[Any], Any], message: Any, delivery: Delivery) -> Any:
         try:
             return read(message)
-        except JMSException:
-            if self.policy.automatic:
+        except Exception as error:
+            if self.policy.automatic or not isinstance(error, JMSException):  # such as a TypeError for what is no type
                 delivery.inbox.put_back(delivery)
             else:
                 self._hand_over(delivery)

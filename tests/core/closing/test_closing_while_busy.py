@@ -18,8 +18,9 @@ from jmsbridge import (
     Session,
     TransactionRolledBackException,
 )
+from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import Call, ScriptedBackend
-from jmsbridge.testing.suite.support import LONG, Completions, run_thread, send_texts, text_of
+from jmsbridge.testing.suite.support import LONG, Completions, eventually, run_thread, send_texts, text_of
 from tests.core.support import Embedded, Gate
 
 Connect = Callable[..., Connection]
@@ -149,6 +150,27 @@ def test_the_second_closer_of_a_consumer_waits_for_its_listener_too(broker: Embe
     for closer in closers:
         closer.result(LONG)
     assert not returned_early.is_set()
+
+
+@rule("CL-6")
+def test_a_listener_closes_its_consumer_that_another_thread_is_closing(broker: Embedded) -> None:
+    session = broker.connect().create_session()
+    send_texts(session, QUEUE, "m")
+    consumer = session.create_consumer(QUEUE)
+    gate, closed = Gate(), threading.Event()
+
+    def listener(message: Message) -> None:
+        gate()
+        consumer.close()
+        closed.set()
+
+    consumer.message_listener = listener
+    gate.wait_entered()
+    closing = run_thread(consumer.close)
+    eventually(lambda: session._core.incoming._quiet.gates)
+    gate.open.set()
+    assert closed.wait(LONG)
+    closing.result(LONG)
 
 
 def test_a_listener_commits_while_its_callback_stops_the_connection(broker: Embedded) -> None:

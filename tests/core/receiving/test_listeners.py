@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from jmsbridge import CLIENT_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE, Connection, IllegalStateException, Message, Queue
+from jmsbridge import (
+    CLIENT_ACKNOWLEDGE,
+    DUPS_OK_ACKNOWLEDGE,
+    Connection,
+    IllegalStateException,
+    JMSException,
+    Message,
+    Queue,
+)
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
@@ -152,3 +160,45 @@ def test_a_listener_served_during_an_arrival_is_served_again(backend: ScriptedBa
     line.slow = False
     backend.subscription.deliver(text_envelope(Address("orders"), "third"))
     eventually(lambda: heard == ["first", "second", "third"])
+
+
+@rule("CN-4")
+def test_stop_waits_for_a_receive_that_has_taken_its_message(broker: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = broker.connect()
+    session = connection.create_session()
+    send_texts(session, QUEUE, "m")
+    consumer = session.create_consumer(QUEUE)
+    gate, make = Gate(), session._core.incoming.message_of
+
+    def wait_then_make(delivery: Any) -> Any:
+        gate()
+        return make(delivery)
+
+    monkeypatch.setattr(session._core.incoming, "message_of", wait_then_make)
+    receiving = run_thread(lambda: receive_texts(consumer, 1))
+    gate.wait_entered()
+    stopping = run_thread(connection.stop)
+    eventually(lambda: stopping.done() or session._core.incoming._quiet.gates)
+    assert not stopping.done()
+    gate.open.set()
+    assert receiving.result(LONG) == ["m"]
+    stopping.result(LONG)
+
+
+@rule("CN-8")
+def test_the_exception_listener_has_its_own_thread_and_one_call_at_a_time(broker: Embedded) -> None:
+    connection = broker.connect()
+    gate = Gate()
+    told: list[str] = []
+
+    def listener(error: JMSException) -> None:
+        gate()
+        told.append(str(error))
+
+    connection.exception_listener = listener
+    connection._core.report(JMSException("first"))  # returns, so it is another thread that waits in the listener
+    gate.wait_entered()
+    connection._core.report(JMSException("second"))
+    gate.open.set()
+    eventually(lambda: len(told) == 2)
+    assert told == ["first", "second"]

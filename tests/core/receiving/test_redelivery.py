@@ -41,6 +41,25 @@ def test_each_destination_has_its_own_pauses(backend: ScriptedBackend, connect: 
     assert max(_pauses(backend, session, Queue("quick"), 3)) < 0.25
 
 
+@rule("AC-6", "TX-3")
+def test_messages_that_come_again_together_wait_for_the_longest_pause(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    """The first has failed twice and waits, the second once; without waiting it would overtake the first."""
+    policy = RedeliveryPolicy(first_delay=0.0, delay=0.3, factor=1.0)
+    session = connect(redelivery={"orders": policy}).create_session(session_mode=CLIENT_ACKNOWLEDGE)
+    consumer = session.create_consumer(Queue("orders"))
+    backend.subscription.deliver(text_envelope(Address("orders"), "first"))
+    assert receive_texts(consumer, 1) == ["first"]
+    session.recover()
+    backend.subscription.deliver(text_envelope(Address("orders"), "second"))
+    assert receive_texts(consumer, 2) == ["first", "second"]
+    begun = time.monotonic()
+    session.recover()
+    assert receive_texts(consumer, 2) == ["first", "second"]
+    assert time.monotonic() - begun >= 0.3
+
+
 @rule("AC-6")
 @pytest.mark.parametrize(("limit", "outcomes"), [(2, [Outcome.REJECTED]), (-1, [])])
 def test_a_limit_is_kept_and_minus_one_is_none(

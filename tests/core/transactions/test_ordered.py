@@ -19,7 +19,15 @@ from jmsbridge import (
 from jmsbridge.spi import Address, LinkLost, Native, Outcome, TransactionRolledBack
 from jmsbridge.testing.marks import rule
 from jmsbridge.testing.scripted import ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import LONG, Completions, receive_texts, run_thread, send_texts, text_of
+from jmsbridge.testing.suite.support import (
+    LONG,
+    Completions,
+    eventually,
+    receive_texts,
+    run_thread,
+    send_texts,
+    text_of,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::jmsbridge.EmulationWarning")
 
@@ -68,6 +76,36 @@ def test_it_acknowledges_only_after_the_answer_to_the_commit(backend: ScriptedBa
     committing.result(LONG)
     assert _bodies(backend) == ["out-1", "out-2"]
     assert backend.settled == [(token, Outcome.ACCEPTED)]
+
+
+@rule("TX-2")
+def test_closing_waits_for_a_commit_of_another_thread(backend: ScriptedBackend, connect: Connect) -> None:
+    """Once its sends are committed, what it consumed is acknowledged and does not come again."""
+    session, _, token = _received(backend, connect, "out")
+    backend.hold("commit")
+    committing = run_thread(session.commit)
+    (commit,) = backend.script.wait_held("commit")
+    closing = run_thread(session.close)
+    eventually(lambda: closing.done() or session._core._committed.gates)
+    commit.succeed()
+    committing.result(LONG)
+    closing.result(LONG)
+    assert _bodies(backend) == ["out"]
+    assert backend.settled == [(token, Outcome.ACCEPTED)]
+    verbs = backend.script.verbs()
+    assert verbs.index("settle") < verbs.index("close-subscription")
+
+
+def test_closing_waits_for_a_commit_no_longer_than_the_close_timeout(
+    backend: ScriptedBackend, connect: Connect
+) -> None:
+    session, _, _ = _received(backend, connect, "unknown", close_timeout=0.1)
+    backend.hold("commit")
+    committing = run_thread(session.commit)
+    (commit,) = backend.script.wait_held("commit")
+    run_thread(session.close).result(LONG)
+    commit.fail(LinkLost("the answer never came", in_doubt=True))
+    assert isinstance(committing.exception(LONG), InDoubtException)
 
 
 @rule("TX-3")

@@ -59,6 +59,16 @@ def test_connect_client_id_reading_does_not_count_as_use(harness: Harness, queue
     assert connection.client_id == name
 
 
+@rule("CL-2")
+@pitfall(15)
+def test_connect_client_id_of_a_closed_connection_is_refused(harness: Harness) -> None:
+    """Also of one that was never used, and so could take an id until then."""
+    connection = harness.connect(start=False)
+    connection.close()
+    with pytest.raises(IllegalStateException):
+        connection.client_id = harness.name("late")
+
+
 @rule("CI-2")
 def test_connect_client_id_of_the_administrator_stays(harness: Harness) -> None:
     """A configured client id can be read but not replaced, in both APIs."""
@@ -171,3 +181,24 @@ def test_connect_client_id_of_the_context_follows_the_same_rules(harness: Harnes
     with pytest.raises(IllegalStateRuntimeException):
         late.client_id = harness.name("late")
     assert (context.client_id, late.client_id) == (name, None)
+
+
+@rule("CI-1")
+@pytest.mark.parametrize(
+    "use",
+    [
+        "create_producer",
+        "create_consumer",
+        pytest.param("create_browser", marks=requires(Native.BROWSE)),
+        pytest.param("create_temporary_queue", marks=requires(Native.TEMPORARY)),
+    ],
+)
+def test_connect_client_id_of_the_context_not_after(harness: Harness, queue: Queue, use: str) -> None:
+    """What a context creates at the broker uses the connection, also what does not start it."""
+    context = harness.context()
+    context.auto_start = False
+    arguments = {"create_consumer": [queue], "create_browser": [queue]}
+    getattr(context, use)(*arguments.get(use, []))
+    with pytest.raises(IllegalStateRuntimeException):
+        context.client_id = harness.name("late")
+    assert context.client_id is None

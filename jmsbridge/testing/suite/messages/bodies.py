@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from jmsbridge import (
+    AUTO_ACKNOWLEDGE,
     CLIENT_ACKNOWLEDGE,
     SESSION_TRANSACTED,
     BytesMessage,
@@ -26,7 +27,7 @@ from jmsbridge.spi.native import Native
 from jmsbridge.testing.harness import Harness
 from jmsbridge.testing.marks import pitfall, requires, rule
 from jmsbridge.testing.suite.messages.wire import receive_as, receive_message, round_trip
-from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts, send_texts
+from jmsbridge.testing.suite.support import LONG, assert_empty, receive_texts, run_thread, send_texts
 
 
 def put_text(message: Any) -> None:
@@ -388,6 +389,27 @@ def test_body_receive_body_refuses_and_leaves_the_message(
     assert (received.jms_redelivered, received.get_int_property("JMSXDeliveryCount")) == (False, 1)
     assert receive_texts(consumer, 1) == ["next"]
     assert_empty(consumer)
+
+
+@rule("BO-18")
+@pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, CLIENT_ACKNOWLEDGE])
+def test_body_receive_body_of_no_type_leaves_the_message(
+    harness: Harness, session: Session, queue: Queue, mode: int
+) -> None:
+    """What is no type is a TypeError, and in any thread and mode the message is then the next one, unmarked."""
+    send_texts(session, queue, "first", "second")
+    consumer = harness.context(mode).create_consumer(queue)
+    wrong: Any = list[str]
+
+    def receive() -> list[str]:
+        with pytest.raises(TypeError):
+            consumer.receive_body(wrong, timeout=LONG)
+        received = consumer.receive(timeout=LONG)
+        assert isinstance(received, TextMessage)
+        assert (received.jms_redelivered, received.get_int_property("JMSXDeliveryCount")) == (False, 1)
+        return [received.text or "", *receive_texts(consumer, 1)]
+
+    assert run_thread(receive).result(LONG) == ["first", "second"]
 
 
 @rule("BO-18")

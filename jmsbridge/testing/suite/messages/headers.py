@@ -396,11 +396,13 @@ def test_headers_show_the_effective_priority(session: Session, queue: Queue) -> 
 
 @rule("HD-10")
 def test_headers_show_the_effective_delivery_mode(session: Session, queue: Queue) -> None:
-    """PERSISTENT_GROUPACK is a way to send; what is delivered is a PERSISTENT message."""
-    producer = session.create_producer(queue)
-    producer.delivery_mode = DeliveryMode.PERSISTENT_GROUPACK
-    producer.send(session.create_message())
-    assert receive_message(session.create_consumer(queue)).jms_delivery_mode == DeliveryMode.PERSISTENT
+    """Both sides read the mode of the send. PERSISTENT_GROUPACK is a way to send a PERSISTENT message."""
+    producer, consumer = session.create_producer(queue), session.create_consumer(queue)
+    for mode in DeliveryMode:
+        message = session.create_message()
+        producer.send(message, delivery_mode=mode)
+        effective = min(mode, DeliveryMode.PERSISTENT)
+        assert (message.jms_delivery_mode, receive_message(consumer).jms_delivery_mode) == (effective, effective)
 
 
 @rule("HD-11")

@@ -412,14 +412,15 @@ def test_properties_selectors_may_name_any_jmsx_property(harness: Harness, queue
 
 @rule("JX-4")
 def test_properties_jmsx_optional_names_only_as_listed(session: Session, connection: Connection, queue: Queue) -> None:
-    """What the provider adds is listed in the metadata, and what belongs to receipt stays off the sender."""
+    """The provider neither lists nor adds an optional one; a client's own JMSXAppID is an ordinary property."""
     message = session.create_message()
     received = round_trip(session, queue, message)
-    listed = set(connection.meta_data.jmsx_property_names)
-    added = {name for name in received.property_names if name.startswith("JMSX")}
-    assert added <= listed
-    receipt = {"JMSXDeliveryCount", "JMSXConsumerTXID", "JMSXRcvTimestamp", "JMSXState"}
-    assert receipt.isdisjoint(message.property_names)
+    optional = {"JMSXUserID", "JMSXAppID", "JMSXProducerTXID", "JMSXConsumerTXID", "JMSXRcvTimestamp", "JMSXState"}
+    for names in (connection.meta_data.jmsx_property_names, message.property_names, received.property_names):
+        assert optional.isdisjoint(names)
+    assert "JMSXDeliveryCount" not in message.property_names
+    message.set_string_property("JMSXAppID", "own")
+    assert round_trip(session, queue, message).get_string_property("JMSXAppID") == "own"
 
 
 @rule("JX-5")

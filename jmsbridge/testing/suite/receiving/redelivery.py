@@ -136,12 +136,16 @@ def test_redelivery_recover_of_transacted_session(harness: Harness) -> None:
 
 
 @rule("AC-7")
-def test_redelivery_recover_after_automatic_acknowledgement(session: Session, queue: Queue) -> None:
-    """What receive returned under AUTO is acknowledged, so recover has nothing to bring back."""
-    consumer = session.create_consumer(queue)
+@pytest.mark.parametrize("mode", [AUTO_ACKNOWLEDGE, DUPS_OK_ACKNOWLEDGE], ids=["auto", "dups_ok"])
+def test_redelivery_recover_after_automatic_acknowledgement(
+    harness: Harness, session: Session, queue: Queue, mode: int
+) -> None:
+    """What receive returned is acknowledged, at once or in a batch, so recover has nothing to bring back."""
+    receiving = deferred_session(harness, mode)
+    consumer = receiving.create_consumer(queue)
     send_texts(session, queue, "a", "b")
     assert receive_texts(consumer, 1) == ["a"]
-    session.recover()
+    receiving.recover()
     assert deliveries(consumer, 1) == [("b", False, 1)]
     assert_empty(consumer)
 

@@ -288,13 +288,14 @@ def test_sel_queue_keeps_what_does_not_match(harness: Harness, session: Session,
 
 @rule("SE-23")
 @requires(Native.TOPIC_SELECTORS | Native.DURABLE)
-def test_sel_topic_never_had_what_does_not_match(harness: Harness) -> None:
+@pytest.mark.parametrize("selector", ["colour = 'red'", "colour LIKE 'r%'"])
+def test_sel_topic_never_had_what_does_not_match(harness: Harness, selector: str) -> None:
     """A message is matched when it is published; a wider selector later does not bring earlier messages."""
     topic, name = harness.topic(), harness.name("sub")
     session = harness.connect(client_id=harness.name("client")).create_session()
-    session.create_durable_consumer(topic, name, "colour = 'red'").close()
+    session.create_durable_consumer(topic, name, selector).close()
     send_coloured(session, topic, "red", "green")
-    with session.create_durable_consumer(topic, name, "colour = 'red'") as narrow:
+    with session.create_durable_consumer(topic, name, selector) as narrow:
         assert receive_texts(narrow, 1) == ["red"]
         assert_empty(narrow)
     with session.create_durable_consumer(topic, name) as wide:

@@ -5,6 +5,7 @@ import pytest
 from jmsbridge import (
     Connection,
     IllegalStateException,
+    InvalidDestinationException,
     JMSException,
     JMSRuntimeException,
     Queue,
@@ -169,6 +170,27 @@ def test_temp_deleted_cannot_be_used(session: Session, kind: str) -> None:
         session.create_consumer(destination)
     with pytest.raises(JMSException):
         producer.send(destination, session.create_text_message("too late"))
+
+
+@rule("CL-2", "TD-2")
+@requires(Native.TEMPORARY)
+@either_kind
+def test_temp_delete_of_a_closed_connection_is_refused(harness: Harness, kind: str) -> None:
+    connection = harness.connect()
+    destination = make(connection.create_session(), kind)
+    connection.close()
+    with pytest.raises(IllegalStateException):
+        destination.delete()
+
+
+@rule("TD-2")
+@requires(Native.TEMPORARY | Native.BROWSE)
+def test_temp_deleted_cannot_be_browsed(session: Session) -> None:
+    """After delete its owner gets no browser of what the broker may take for an ordinary queue."""
+    destination = session.create_temporary_queue()
+    destination.delete()
+    with pytest.raises(InvalidDestinationException):
+        session.create_browser(destination)
 
 
 @rule("TD-2")
