@@ -24,8 +24,7 @@ from jmsbridge_pulsar.sending.outgoing import Outgoing
 __all__ = ["Channel"]
 
 _BUSY = 16  # after so many sends in one batch, the I/O thread looks for more without a wake-up
-# Seconds for which a caller that is far ahead sleeps: with each message the I/O thread gives the GIL away, and after a
-# shorter sleep it has sent only a few.
+# Seconds for which a caller that is far ahead sleeps: see the decisions on Pulsar.
 _GIVE_WAY = 500e-6
 
 

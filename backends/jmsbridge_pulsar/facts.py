@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from jmsbridge.spi import Address, LinkEvents, Native
 from jmsbridge.transport.network.link_life import Done, LinkLife
 from jmsbridge_pulsar.administration.rest import Rest
-from jmsbridge_pulsar.connection.attachments import Controlled
+from jmsbridge_pulsar.connection.attachments import Attached, Controlled
 from jmsbridge_pulsar.connection.library import Library
 from jmsbridge_pulsar.connection.options import PulsarOptions
 from jmsbridge_pulsar.messages.names import Names
@@ -59,6 +59,8 @@ class LinkFacts(NamedTuple):
     client_id: str | None
     rest: Rest | None
     producers: Sending
+    producer: Callable[[str, str], Attached | None]
+    """The library's producer on a topic, by its name; I/O thread."""
     controlled: dict[str, Controlled]
     """By the name of a consumer, who gives it credit."""
     make_queue: Callable[[Address, Done], None]

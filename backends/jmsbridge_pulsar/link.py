@@ -140,6 +140,7 @@ class Link(PulsarAdmin, PulsarPositions):
             client_id=client_id,
             rest=rest_of(self.endpoint, self._options),
             producers=self._producers,
+            producer=self._relay.attachments.producer,
             controlled=self._relay.controlled,
             make_queue=self._make_queue,
             largest=self._relay.largest,

@@ -72,21 +72,17 @@ Clients: {clients}.
 {groups}
 ## What limits it
 
-Figures of 2026-11-26, in µs of CPU for each message.
+Figures of 2026-11-28, in µs of CPU for each message, while other programs used the machine: what they say is how the
+clients compare in the same turns.
 
-Asynchronous sends cost 35, those of Starlight for JMS 6. The row of pulsar-client's binding does nothing but build the
-library's messages and pass them on, without call backs, and costs 13: that is as far as anything above the binding
-could come, 63,000 messages/s on this machine, less than half of Starlight's rate. So of the 29 µs between the two, 7
-are in the binding and its library, which copy each of the twelve properties several times, and 22 are above them: 9 in
-the facade, 4 in encoding, and the rest in passing messages and outcomes between threads and in the relay. The call that
-passes a message on gives Python's lock away, so that the thread that calls it and the application's thread wait for
-each other instead of working at the same time: a message takes 37 µs. A sender that is ahead therefore sleeps for half
-a millisecond, with which sends were 11 to 23 % faster on a machine that others used, too.
+Asynchronous sends cost 20 to 23 (25 to 32 before), those of pulsar-client with a call back 26 to 30. The client library
+has no part in them but to open the producer: each of its calls gives Python's lock away and waits for it, and a receipt
+came by way of two of its threads. What is left is Python: encoding takes 9, the checksum 1 to 2, at best. Whether the
+rate is higher, too, was not clear: with other programs at work it was as before, or anything up to twice that.
 
-A single send takes 0.2 ms longer than that of pulsar-client, which takes 1.5 ms: there are seven changes of threads
-between the sender, the I/O thread with the relay, and the library. The relay sees the broker's receipt before the
-library does. To tell the sender at once was tried: the rate stayed the same (590 to 650/s beside 590 to 660) for a
-quarter more CPU, since the library then needs Python's lock while the next message is being sent.
+A single send cost 250 (350 before) in one comparison and 330 (320 before) in a shorter one under more load. It took
+0.16 ms outside the broker and its sockets, of 1.57: 0.09 until it was written, 0.07 from the receipt to the sender.
+There are two changes of threads where there were seven: from the sender to the I/O thread and back.
 
 Receivers take up to 32 messages by one call of the library and decode ordinary ones by a shorter way (45 before, 37
 now, measured in turn). A consumer with nothing unsettled closes in 25 ms; before, it took 200.

@@ -37,7 +37,7 @@ from jmsbridge_pulsar.connection.protocol import (
     words_of,
 )
 
-__all__ = ["ANSWERS", "REQUESTS", "Attached", "Attachments", "Begins", "Controlled"]
+__all__ = ["ANSWERS", "REQUESTS", "Attached", "Attachments", "Begins", "Controlled", "Sender"]
 
 REQUESTS: Final = frozenset({SUBSCRIBE, PRODUCER, CLOSE_PRODUCER, CLOSE_CONSUMER, LOOKUP})
 """The kinds of frames that ``asked`` reads."""
@@ -87,11 +87,27 @@ class Controlled(Protocol):
         """The broker has closed it, and does not let it come again."""
 
 
+class Sender(Protocol):
+    """Who sends through a producer, past the library; called on the I/O thread."""
+
+    def opened(self) -> None:
+        """It is open again: what has no answer is to be sent once more."""
+
+    def answered(self, sequence: int, is_stored: bool) -> None:
+        """The broker has stored what was sent with this number, or refuses that alone."""
+
+
 class Attached(msgspec.Struct):
-    """One producer or consumer; ``name`` is the consumer's."""
+    """One producer or consumer; ``name`` is the consumer's, ``number`` that of the library."""
 
     topic: str
     name: str | None
+    number: int
+    insert: Callable[..., None]
+    """Writes the parts of a frame to its broker."""
+    producer: bytes = b""
+    """The producer's name, which the broker has given it."""
+    sender: Sender | None = None
     is_made: bool = False
     closed_at: float = 0.0
     """``time.monotonic()`` when the broker closed it; 0 while it is open."""
@@ -99,6 +115,11 @@ class Attached(msgspec.Struct):
     """Whether the broker has been asked to open it, and has not answered."""
     held: bytes = b""
     """The frame with which the broker closed it before it answered."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used now."""
+        return self.is_made and not self.is_asked and not self.closed_at
 
 
 class Attachments:
@@ -118,8 +139,8 @@ class Attachments:
         self._requests: dict[int, tuple[int, int]] = {}
         self._lookups: dict[int, str] = {}
 
-    def asked(self, frame: Frame) -> None:
-        """The library opens, closes or looks for something."""
+    def asked(self, frame: Frame, insert: Callable[..., None]) -> None:
+        """The library opens, closes or looks for something, on the connection to which ``insert`` writes."""
         kind, found = frame.kind, contents(frame.command)
         if kind == LOOKUP:
             self._lookups[number_of(found, 2)] = text_of(found, 1)
@@ -129,8 +150,18 @@ class Attachments:
             name = text_of(found, 6) if kind == SUBSCRIBE else None
             key = kind, number_of(found, 4 if kind == SUBSCRIBE else 2)
             self._requests[number_of(found, 5 if kind == SUBSCRIBE else 3)] = key
-            asked = self._all.setdefault(key, Attached(text_of(found, 1), name))
-            asked.is_asked, asked.held = True, b""
+            asked = self._all.setdefault(key, Attached(text_of(found, 1), name, key[1], insert))
+            asked.is_asked, asked.held, asked.insert = True, b"", insert
+
+    def producer(self, topic: str, name: str) -> Attached | None:
+        """The one that the broker has given this name; None if it has gone already."""
+        wanted = name.encode()
+        return next((each for each in self._all.values() if each.producer == wanted and each.topic == topic), None)
+
+    def sender(self, producer: int) -> Sender | None:
+        """Who sends through the producer of this number; None if the library does."""
+        found = self._all.get((PRODUCER, producer))
+        return None if found is None else found.sender
 
     def closed(self, frame: Frame, passed: bytes) -> bytes:
         """A broker closes something. What the library gets now, ``passed`` or nothing."""
@@ -164,9 +195,13 @@ class Attachments:
             self._words.correct(opened.name, code)
             return finish(frame)
         opened.is_made = True
+        if kind == PRODUCER_SUCCESS:
+            opened.producer = text_of(found, 2).encode()
         if opened.closed_at and not held:
             opened.closed_at = 0.0
             self._closed(opened)
+        if opened.sender is not None and opened.is_open:
+            opened.sender.opened()
         return frame.data + held
 
     def _fail_topic(self, topic: str, code: int, said: str) -> None:

@@ -29,6 +29,7 @@ from jmsbridge_pulsar.connection.protocol import (
     PARTITIONS_RESPONSE,
     REACHED_END,
     SEND_ERROR,
+    SEND_RECEIPT,
     TOPIC_MIGRATED,
     Connect,
     Frame,
@@ -54,8 +55,16 @@ if TYPE_CHECKING:
 __all__ = ["Pipe"]
 
 _HIGH: Final = 1 << 20  # bytes that may wait for one side before the other is read no more
-_WANTED: Final = ANSWERS | {AUTH_CHALLENGE, SEND_ERROR, PARTITIONS_RESPONSE, REACHED_END, TOPIC_MIGRATED, LAST_RESPONSE}
-_FINAL: Final = {15, 22}  # codes of SEND_ERROR for one message alone: the topic is terminated, it is not allowed
+_WANTED: Final = ANSWERS | {
+    AUTH_CHALLENGE,
+    SEND_RECEIPT,
+    SEND_ERROR,
+    PARTITIONS_RESPONSE,
+    REACHED_END,
+    TOPIC_MIGRATED,
+    LAST_RESPONSE,
+}
+_FINAL: Final = {9, 15, 22}  # codes of SEND_ERROR for one message alone: spoilt, its topic terminated, not allowed
 _RENEWAL: Final = 60.0  # seconds after a login was renewed in which the end of the connection is the answer to it
 
 
@@ -196,10 +205,8 @@ class Pipe:
             return self._renew()
         if not self._is_open:
             return self._take_first(frame)
-        if frame.kind == SEND_ERROR:
-            found = contents(frame.command)
-            self._relay.words.say(words_of(found, 4))
-            return encode_refusal(frame) if number_of(found, 3) in _FINAL else frame.data
+        if frame.kind in (SEND_RECEIPT, SEND_ERROR):
+            return self._sent(frame)
         if frame.kind == REACHED_END:
             return b""  # a consumer has read a terminated topic: the library does not know it and ends the connection
         if frame.kind == TOPIC_MIGRATED:
@@ -220,6 +227,19 @@ class Pipe:
             return answer.data
         data = attachments.answered(answer)
         return self._relay.answer_lookup(frame) if frame.kind == LOOKUP_RESPONSE else data
+
+    def _sent(self, frame: Frame) -> bytes:
+        """The broker has stored what was sent, or not."""
+        found, is_stored = contents(frame.command), frame.kind == SEND_RECEIPT
+        if not is_stored:
+            self._relay.words.say(words_of(found, 4))
+            if number_of(found, 3) not in _FINAL:
+                return frame.data  # the library ends the connection
+        sender = self._relay.attachments.sender(number_of(found, 1))
+        if sender is None:
+            return frame.data if is_stored else encode_refusal(frame)
+        sender.answered(number_of(found, 2), is_stored)
+        return b""
 
     def _take_first(self, frame: Frame) -> bytes | None:
         if frame.kind == ERROR:

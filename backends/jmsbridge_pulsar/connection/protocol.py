@@ -27,7 +27,9 @@ __all__ = [
     "PRODUCER",
     "PRODUCER_SUCCESS",
     "REACHED_END",
+    "SEND",
     "SEND_ERROR",
+    "SEND_RECEIPT",
     "SUBSCRIBE",
     "SUCCESS",
     "TOPIC_MIGRATED",
@@ -42,8 +44,10 @@ __all__ = [
     "encode_ask_last",
     "encode_auth_response",
     "encode_closed",
+    "encode_command",
     "encode_connect",
     "encode_connected",
+    "encode_field",
     "encode_flow",
     "encode_lookup",
     "encode_no_address",
@@ -66,6 +70,8 @@ CONNECT: Final = 2
 CONNECTED: Final = 3
 SUBSCRIBE: Final = 4
 PRODUCER: Final = 5
+SEND: Final = 6
+SEND_RECEIPT: Final = 7
 SEND_ERROR: Final = 8
 FLOW: Final = 11
 SUCCESS: Final = 13
@@ -148,11 +154,11 @@ class Consumer(msgspec.Struct, frozen=True):
         fields.append((_DURABLE, int(durable)))
         if start is not None:
             ledger, entry = start
-            fields.append((_START, _encode(1, ledger & _UNSIGNED) + _encode(2, entry & _UNSIGNED)))
+            fields.append((_START, encode_field(1, ledger & _UNSIGNED) + encode_field(2, entry & _UNSIGNED)))
         for field, texts in ((_METADATA, own), (_PROPERTIES, properties)):
             for name, text in texts.items():
-                fields.append((field, _encode(1, name.encode()) + _encode(2, text.encode())))
-        return _encode_command(SUBSCRIBE, *fields)
+                fields.append((field, encode_field(1, name.encode()) + encode_field(2, text.encode())))
+        return encode_command(SUBSCRIBE, *fields)
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -293,17 +299,17 @@ def encode_connect(connect: Connect, login: tuple[str, bytes] | None, proxied: s
         fields.append((_AUTH_DATA, data))
     if proxied is not None:
         fields.append((_PROXIED, proxied.encode()))
-    return _encode_command(CONNECT, *sorted(fields, key=lambda field: field[0]))
+    return encode_command(CONNECT, *sorted(fields, key=lambda field: field[0]))
 
 
 def encode_auth_response(connect: Connect, login: tuple[str, bytes] | None) -> bytes:
     """The answer to AUTH_CHALLENGE: the login once more, as it is now."""
     found = dict(connect.fields)
     method, data = login or ("none", b"")
-    return _encode_command(
+    return encode_command(
         _AUTH_RESPONSE,
         (1, text_of(found, _CLIENT).encode()),
-        (2, _encode(1, method.encode()) + _encode(2, data)),
+        (2, encode_field(1, method.encode()) + encode_field(2, data)),
         (3, number_of(found, _PROTOCOL)),
     )
 
@@ -319,12 +325,12 @@ def parse_subscribe(command: bytes) -> Consumer:
 
 def encode_flow(consumer: int, permits: int) -> bytes:
     """The frame that lets the broker send a consumer so many more messages."""
-    return _encode_command(FLOW, (1, consumer), (2, permits))
+    return encode_command(FLOW, (1, consumer), (2, permits))
 
 
 def encode_ask_last(consumer: int, request: int) -> bytes:
     """The frame that asks for the last message of a consumer's topic."""
-    return _encode_command(_ASK_LAST, (1, consumer), (2, request))
+    return encode_command(_ASK_LAST, (1, consumer), (2, request))
 
 
 def parse_last(command: bytes) -> tuple[int, int]:
@@ -355,16 +361,17 @@ def parse_lookup(command: bytes, *, tls: bool) -> Lookup:
 
 def encode_lookup(frame: Frame, url: str, *, is_redirect: bool) -> bytes:
     """The answer to a lookup with the URL to which the library connects; by way of the relay, if not redirected."""
-    more = _encode(_URL, url.encode())
+    more = encode_field(_URL, url.encode())
     if not is_redirect:
-        more += _encode(_THROUGH_SERVICE, 1)
-    return _frame(frame.command + _encode(LOOKUP_RESPONSE, more))  # of a field that comes twice, the last one counts
+        more += encode_field(_THROUGH_SERVICE, 1)
+    # of a field that comes twice, the last one counts
+    return _frame(frame.command + encode_field(LOOKUP_RESPONSE, more))
 
 
 def encode_no_address(frame: Frame) -> bytes:
     """The answer to a lookup as one that has failed."""
     request = number_of(contents(frame.command), _REQUEST)
-    return _encode_command(LOOKUP_RESPONSE, (_RESPONSE, _FAILED), (_REQUEST, request), (6, _NOT_ALLOWED))
+    return encode_command(LOOKUP_RESPONSE, (_RESPONSE, _FAILED), (_REQUEST, request), (6, _NOT_ALLOWED))
 
 
 def soften(frame: Frame) -> tuple[bytes, str]:
@@ -373,30 +380,30 @@ def soften(frame: Frame) -> tuple[bytes, str]:
     found = contents(frame.command)
     if number_of(found, code) not in _FATAL:
         return frame.data, words_of(found, text)
-    return _frame(frame.command + _encode(frame.kind, _encode(code, _RETRIED))), words_of(found, text)
+    return _frame(frame.command + encode_field(frame.kind, encode_field(code, _RETRIED))), words_of(found, text)
 
 
 def finish(frame: Frame) -> bytes:
     """ERROR with a code that the library reports at once."""
-    return _frame(frame.command + _encode(ERROR, _encode(2, _NOT_ALLOWED)))
+    return _frame(frame.command + encode_field(ERROR, encode_field(2, _NOT_ALLOWED)))
 
 
 def encode_connected(frame: Frame) -> bytes:
     """CONNECTED with a limit for messages that none reaches: the library has one for all its connections, the last."""
-    return _encode_command(CONNECTED, *(contents(frame.command) | {_LIMIT: _NO_LIMIT}).items())
+    return encode_command(CONNECTED, *(contents(frame.command) | {_LIMIT: _NO_LIMIT}).items())
 
 
 def encode_closed(frame: Frame) -> bytes:
     """CLOSE_PRODUCER or CLOSE_CONSUMER without the address of another broker, to which the library would connect."""
     found = contents(frame.command)
-    return _encode_command(frame.kind, *((number, found[number]) for number in (1, 2) if number in found))
+    return encode_command(frame.kind, *((number, found[number]) for number in (1, 2) if number in found))
 
 
 def encode_refusal(frame: Frame) -> bytes:
     """SEND_ERROR as one for which the library fails this message alone, instead of ending the connection."""
     found = contents(frame.command)
     kept = [(number, found[number]) for number in (_PRODUCER, _SEQUENCE) if number in found]
-    return _encode_command(SEND_ERROR, *kept, (_CODE, _CHECKSUM), (_MESSAGE, b"refused"))
+    return encode_command(SEND_ERROR, *kept, (_CODE, _CHECKSUM), (_MESSAGE, b"refused"))
 
 
 def _read(data: bytes) -> Frame:
@@ -405,9 +412,10 @@ def _read(data: bytes) -> Frame:
     return Frame(kind_of(command), command, data)
 
 
-def _encode_command(kind: int, *fields: tuple[int, Value]) -> bytes:
-    inside = b"".join(_encode(number, value) for number, value in fields)
-    return _frame(_encode(1, kind) + _encode(kind, inside))
+def encode_command(kind: int, *fields: tuple[int, Value]) -> bytes:
+    """A frame without a payload."""
+    inside = b"".join(encode_field(number, value) for number, value in fields)
+    return _frame(encode_field(1, kind) + encode_field(kind, inside))
 
 
 def _frame(command: bytes) -> bytes:
@@ -420,8 +428,9 @@ def _first(message: bytes, number: int) -> Value | None:
 
 def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
     at = 0
+    end = len(message)
     try:
-        while at < len(message):
+        while at < end:
             tag, at = _varint(message, at)
             kind = tag & 7
             value: Value
@@ -433,7 +442,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
                 else:
                     size = {1: 8, 5: 4}[kind]
                 value, at = message[at : at + size], at + size
-            if at > len(message):
+            if at > end:
                 raise IndexError
             yield tag >> 3, value
     except (IndexError, KeyError) as error:
@@ -441,6 +450,9 @@ def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = data[at]
+    if value < 0x80:  # most are
+        return value, at + 1
     value = 0
     for shift in range(0, 7 * _VARINT, 7):
         byte = data[at]
@@ -451,7 +463,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise IndexError
 
 
-def _encode(number: int, value: Value) -> bytes:
+def encode_field(number: int, value: Value) -> bytes:
+    """A field of a protobuf message."""
     if isinstance(value, int):
         return _number(number << 3) + _number(value)
     return _number(number << 3 | 2) + _number(len(value)) + value

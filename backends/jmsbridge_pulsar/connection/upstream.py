@@ -36,7 +36,7 @@ class Upstream:
         controlled: dict[str, Controlled],
         attachments: Attachments,
         last_messages: LastMessages,
-        write: Callable[[bytes], None],
+        write: Callable[..., None],
     ) -> None:
         self._controlled = controlled
         self._attachments = attachments
@@ -64,18 +64,18 @@ class Upstream:
             self._write(b"".join(made))
             made.clear()
 
-    def insert(self, frame: bytes) -> None:
-        """Write a frame of ours, between two of the library's."""
+    def insert(self, *frame: bytes) -> None:
+        """Write the parts of a frame of ours, between two of the library's."""
         if self._made or not self._frames.is_between:
-            self._inserted.append(frame)
+            self._inserted += frame
         else:
-            self._write(frame)
+            self._write(*frame)
 
     def _read(self, frame: Frame) -> None:
         if frame.kind == FLOW:
             self._flow(frame)
             return
-        self._attachments.asked(frame)
+        self._attachments.asked(frame, self.insert)
         data = frame.data
         if frame.kind == CLOSE_CONSUMER:
             number = number_of(contents(frame.command), 1)

@@ -3,19 +3,23 @@
 from typing import Any
 
 from jmsbridge.spi import BackendError, Ticket
+from jmsbridge_pulsar.messages.encoding import Outgoing as Encoded
 
 __all__ = ["Outgoing"]
 
 
 class Outgoing:
-    """``message`` is built for the client library, ``size`` at least its bytes; ``alone`` if it joins no batch."""
+    """``encoded`` is the message, ``data`` its bytes in an entry, if it is written by us.
 
-    __slots__ = ("address", "alone", "message", "size", "ticket")
+    ``alone`` if it shares its entry with no other.
+    """
 
-    def __init__(self, address: Any, message: Any, size: int, alone: bool, ticket: Ticket | None) -> None:
+    __slots__ = ("address", "alone", "data", "encoded", "ticket")
+
+    def __init__(self, address: Any, encoded: Encoded, data: bytes, alone: bool, ticket: Ticket | None) -> None:
         self.address = address
-        self.message = message
-        self.size = size
+        self.encoded = encoded
+        self.data = data
         self.alone = alone
         self.ticket = ticket
 

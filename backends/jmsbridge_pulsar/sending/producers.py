@@ -1,11 +1,10 @@
 """The producers of a link, one for each address, and the outcome of each message.
 
-Messages that are passed on together become one entry, and the answer to it is theirs: ``flush_async`` closes the entry
-and answers for it alone, since the library never closes one by itself (``_NEVER``). So there is one call back from the
-library for each entry, not for each message, which costs twice as much as all the rest.
+The library opens a producer, and again when its topic moves. What is sent is written by us, past the library, between
+its frames: each call of it gives Python's lock away, and a receipt would come to us by way of its threads. Messages
+that are passed on together become one entry, and its receipt is theirs.
 
-On a partitioned topic the library does not begin a flush while another is under way, and answers it with that one: for
-messages that are not stored, and stay where they are. There each message is sent by itself, and has its own answer.
+On a partitioned topic, and without batching, the library sends each message by itself.
 """
 
 import contextlib
@@ -16,10 +15,15 @@ from typing import Any
 import _pulsar
 
 from jmsbridge.spi import Address, BackendError, LinkLost
+from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.network.link_life import Done, after_all, ignored
+from jmsbridge_pulsar.connection.attachments import Attached
 from jmsbridge_pulsar.connection.errors import explain
 from jmsbridge_pulsar.connection.library import Result
+from jmsbridge_pulsar.connection.protocol import Malformed
 from jmsbridge_pulsar.facts import LinkFacts
+from jmsbridge_pulsar.sending.encoding import built
+from jmsbridge_pulsar.sending.entries import encode_entry
 from jmsbridge_pulsar.sending.outgoing import Outgoing
 
 __all__ = ["Producers"]
@@ -27,7 +31,7 @@ __all__ = ["Producers"]
 _MOST = 1000  # producers of one link; beyond that the one that was idle longest is closed
 _ENTRY_MESSAGES = 100  # an entry goes to one consumer of a queue; larger ones are not faster
 _ENTRY_BYTES = 1 << 18
-_NEVER = 1 << 30  # more than an entry can have
+_NEVER = 1 << 30  # more than can wait
 
 
 class Producers:
@@ -123,6 +127,7 @@ class _Producer:
         self._forget = forget
         self.topic = facts.names.topic(address)
         self._producer: Any = None
+        self._outlet: Attached | None = None  # where it is written, if that is not left to the library
         self._waiting: deque[Outgoing] = deque()
         self._entry: list[Outgoing] = []
         self._size = 0
@@ -131,7 +136,7 @@ class _Producer:
         self._number = 0
         self._closing: list[Done] = []
         self._partitions: list[str] = []  # or the topic itself
-        self._is_batched = False  # whether messages share entries
+        self._is_batched = False  # whether messages share entries, which we write
         self._is_stale = False  # the queue may have no subscription any more, or the topic other partitions
         self._is_preparing = False  # that is being found out, and messages wait
 
@@ -157,10 +162,7 @@ class _Producer:
         settings.send_timeout_millis(0)  # an outcome is exact, or unknown because the link is lost
         settings.block_if_queue_full(False)
         settings.max_pending_messages(_NEVER)  # the facade bounds them by its send_window
-        settings.batching_enabled(self._is_batched)
-        settings.batching_max_messages(_NEVER)
-        settings.batching_max_allowed_size_in_bytes(_NEVER)
-        settings.batching_max_publish_delay_ms(_NEVER)
+        settings.batching_enabled(False)
         settings.property("jms.transactions", "disabled")
         self._facts.library.producer(self.topic, settings, self._opened)
 
@@ -169,12 +171,15 @@ class _Producer:
             said = self._facts.library.words.lately()
             self._refuse(explain(result, f"sending to {self.address}", self._facts.life.broker, said=said))
             return
+        if self._is_batched:
+            self._outlet = outlet = self._facts.producer(self.topic, producer.producer_name())
+            if outlet is None:  # closed by the broker, and not let in again
+                self._facts.library.ask(producer.close_async, done=ignored)
+                self._opened(Result.NotConnected, None)
+                return
+            outlet.sender = self
         self._producer = producer
-        waiting, self._waiting = self._waiting, deque()
-        for outgoing in waiting:
-            self.send(outgoing)
-        self.flush()
-        self._look_closing()
+        self._send_waiting(self.send)
 
     def _refuse(self, error: BackendError) -> None:
         """It cannot be opened: nothing was sent. The next message tries again."""
@@ -185,7 +190,10 @@ class _Producer:
         self._look_closing()
 
     def send(self, outgoing: Outgoing) -> None:
-        """Pass it to the library, or let it wait until that is open."""
+        """Pass it on, or let it wait until the producer is open."""
+        if self._facts.life.is_over:  # since a message before this one was written
+            outgoing.fail(self._facts.life.lost())
+            return
         if self._producer is None or self._is_preparing:
             self._waiting.append(outgoing)
             return
@@ -194,18 +202,14 @@ class _Producer:
             self._waiting.append(outgoing)
             self._facts.make_queue(self.address, self._prepared_again)
             return
-        if outgoing.alone or not self._is_batched:
-            self.flush()
-            self._facts.library.ask(self._producer.send_async, outgoing.message, done=self._expect([outgoing]))
-            if self._is_batched:
-                self._facts.library.ask(self._producer.flush_async, done=ignored)
+        if not self._is_batched:
+            self._facts.library.ask(self._producer.send_async, built(outgoing.encoded), done=self._expect(outgoing))
             return
-        if self._size + outgoing.size > self._most:
+        if outgoing.alone or self._size + outgoing.encoded.size > self._most:
             self.flush()
-        self._producer.send_async(outgoing.message, None)
         self._entry.append(outgoing)
-        self._size += outgoing.size
-        if len(self._entry) >= _ENTRY_MESSAGES:
+        self._size += outgoing.encoded.size
+        if outgoing.alone or len(self._entry) >= _ENTRY_MESSAGES:
             self.flush()
 
     def closed(self) -> None:
@@ -242,16 +246,43 @@ class _Producer:
     def flush(self) -> None:
         """Close the entry."""
         entry, self._entry, self._size = self._entry, [], 0
-        if entry:
-            self._facts.library.ask(self._producer.flush_async, done=self._expect(entry))
+        if self._facts.life.is_over:
+            for outgoing in entry:
+                outgoing.fail(self._facts.life.lost())
+        elif entry:
+            self._number += 1
+            self._under_way[self._number] = entry
+            self._facts.library.unanswered += 1
+            self._write(self._number, entry)
 
-    def _expect(self, entry: list[Outgoing]) -> Callable[[Any, Any], None]:
+    def _write(self, number: int, entry: list[Outgoing]) -> None:
+        outlet, first = self._outlet, entry[0].encoded
+        if outlet is not None and outlet.is_open:  # else once it is open again
+            messages = [outgoing.data for outgoing in entry]
+            place = outlet.number, outlet.producer, number, now_ms()
+            outlet.insert(*encode_entry(*place, first.deliver_at, first.key, messages))
+
+    def opened(self) -> None:
+        """See ``Sender``."""
+        for number, entry in self._under_way.items():
+            self._write(number, entry)
+
+    def answered(self, sequence: int, is_stored: bool) -> None:
+        """See ``Sender``; Malformed if this was never sent."""
+        entry = self._under_way.pop(sequence, None)
+        if entry is not None:
+            self._facts.library.unanswered -= 1
+            self._answer(entry, Result.Ok if is_stored else Result.ChecksumError)
+        elif sequence > self._number:
+            raise Malformed(f"a receipt for entry {sequence}, where {self._number} was the last")
+
+    def _expect(self, outgoing: Outgoing) -> Callable[[Any, Any], None]:
         self._number = number = self._number + 1
-        self._under_way[number] = entry
+        self._under_way[number] = [outgoing]
 
         def answered(result: Any, _: Any) -> None:
             if self._under_way.pop(number, None) is not None:
-                self._answer(entry, result)
+                self._answer([outgoing], result)
 
         return answered
 
@@ -271,13 +302,18 @@ class _Producer:
 
     def lose(self, error: BackendError) -> None:
         """The broker has closed it, and does not let it in again: what is under way has no answer."""
-        under_way, self._under_way = self._under_way, {}
-        for outgoing in [one for entry in under_way.values() for one in entry]:
+        for outgoing in self._take_under_way():
             outgoing.fail(error)
         waiting, self._waiting = self._waiting, deque()
         for outgoing in waiting:
             outgoing.fail(BackendError(str(error)))  # it was not sent
         self._replace()
+
+    def _take_under_way(self) -> list[Outgoing]:
+        under_way, self._under_way = self._under_way, {}
+        if self._is_batched:
+            self._facts.library.unanswered -= len(under_way)
+        return [outgoing for entry in under_way.values() for outgoing in entry]
 
     def _replace(self) -> None:
         """After a refusal the next message gets a new producer."""
@@ -307,10 +343,8 @@ class _Producer:
 
     def end(self, late: LinkLost, early: LinkLost) -> None:
         """The link is lost."""
-        under_way, self._under_way = self._under_way, {}
-        for entry in [*under_way.values(), self._entry]:
-            for outgoing in entry:
-                outgoing.fail(late)
+        for outgoing in (*self._take_under_way(), *self._entry):
+            outgoing.fail(late)
         self._entry = []
         with contextlib.suppress(IndexError):
             while True:

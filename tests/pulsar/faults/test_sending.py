@@ -1,5 +1,6 @@
 """What a broker may do between a send and its receipt: each outcome is exact, or in doubt (issue 17)."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -187,6 +188,68 @@ def test_a_topic_that_moves_while_messages_are_under_way(server: Server, connect
     assert log.losses == []
 
 
+def test_what_is_sent_while_a_topic_moves_waits_and_keeps_its_order(server: Server, connect: Connect) -> None:
+    """Nothing is written to a producer that the broker has closed; what has no answer comes first when it is open."""
+    held, log = Held(), LinkLog()
+    server.heard = held
+    channel = connect(server, log).channel(False)
+    answers = _send(channel, *(f"a{number:03}" for number in range(250)))
+    eventually(lambda: sum(sent.fields.number(3) for _, sent in held.sends) == 250)
+    before = list(held.sends)
+    assert len(before) > 2
+    asked: list[tuple[Line, Command]] = []
+
+    def moving(line: Line, heard: Command) -> None:
+        assert heard.kind != Kind.SEND
+        if heard.kind == Kind.PRODUCER:
+            asked.append((line, heard))
+        else:
+            answer(line, heard)
+
+    server.heard = moving
+    server.close_producers()
+    eventually(lambda: asked)
+    answers += _send(channel, "b")
+    assert not answers[-1].is_answered(0.3)
+    with server.lock:
+        server.heard = answer
+        for line, heard in asked:
+            answer(line, heard)
+    assert _outcomes(answers) == [None] * 251
+    entries = server.topic(TOPIC).entries
+    assert [each.messages for each in entries] == [*(sent.fields.number(3) for _, sent in before), 1]
+    assert [b"a000" in each.payload for each in entries] == [True] + [False] * len(before)
+    assert b"b" in entries[-1].payload[-4:]
+    assert log.losses == []
+
+
+def test_a_producer_that_is_closed_when_it_is_just_open(server: Server, connect: Connect) -> None:
+    """And is not let in again: its messages have their answer, and the next one opens another."""
+    opened = 0
+
+    def heard(line: Line, heard: Command) -> None:
+        nonlocal opened
+        if heard.kind != Kind.PRODUCER:
+            answer(line, heard)
+            return
+        opened += 1
+        if opened == 1:
+            answer(line, heard)
+            line.producers.clear()
+            line.write(Kind.CLOSE_PRODUCER, f1=heard.fields.number(2), f2=0)
+        elif opened == 2:
+            line.write(Kind.ERROR, f1=heard.fields.number(3), f2=11, f3="gone")
+        else:
+            answer(line, heard)
+
+    server.heard = heard
+    log = LinkLog()
+    channel = connect(server, log).channel(False)
+    assert None not in _outcomes(_send(channel, "one"))
+    assert _outcomes(_send(channel, "two")) == [None]
+    assert log.losses == []
+
+
 @pytest.mark.parametrize(
     ("code", "later"), [(11, AddressRefused), (15, AddressRefused), (4, AccessDenied), (25, SendRefused)]
 )
@@ -262,7 +325,7 @@ def test_a_backlog_quota(server: Server, connect: Connect) -> None:
 
 @pytest.mark.parametrize("sequence", [7, 1 << 40])
 def test_a_receipt_for_what_was_never_sent(server: Server, connect: Connect, sequence: int) -> None:
-    """The library ends the connection; the outcome is unknown."""
+    """The link ends; the outcome is unknown."""
 
     def wrong(line: Line, heard: Command) -> None:
         if heard.kind == Kind.SEND:
@@ -311,6 +374,25 @@ def test_properties_below_a_small_limit(server: Server, connect: Connect) -> Non
     ticket = Answer()
     connect(server).channel(False).send(envelope(QUEUE, "one", properties={"long": "x" * 40_000}), ticket)
     assert _outcomes([ticket]) == [None]
+
+
+def test_a_connection_that_breaks_while_messages_are_written(server: Server, connect: Connect) -> None:
+    """Each has its answer: those that were written, and those that follow in the same batch of work."""
+    link = connect(server, LinkLog())
+    channel = link.channel(False)
+    send(channel, envelope(QUEUE, "one"))
+    answers = [Answer() for _ in range(254)]
+
+    def break_and_send() -> None:
+        for pipe in list(link._relay._pipes):
+            if pipe._far._socket is not None:
+                pipe._far._socket.shutdown(socket.SHUT_WR)
+        for number, ticket in enumerate(answers):
+            large = number in (5, 253)
+            channel.send(envelope(QUEUE, "x" * 200_000 if large else "small"), ticket)
+
+    link._life.thread.post(break_and_send)
+    assert {type(each.outcome()) for each in answers} == {LinkLost}
 
 
 def test_a_broker_that_stops_reading(server: Server, connect: Connect) -> None:
