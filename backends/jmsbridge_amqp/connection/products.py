@@ -113,7 +113,7 @@ CLASSIC: Final = Product(
     keeps_returned=True,
     syntax=(",", "?"),
     wildcards=("*", ">"),
-    group_channels=4,
+    group_channels=8,
 )
 RABBITMQ: Final = Product(
     name="RabbitMQ",

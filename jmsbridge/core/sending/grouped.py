@@ -33,9 +33,10 @@ __all__ = ["GroupedSends"]
 log = logging.getLogger("jmsbridge.send")
 
 _PATIENCE = 1.0  # seconds for which a close waits for the thread of the groups
-# of all groups on their way; more could fill a queue, whose broker then waits for the end of these groups in vain
-_MOST = 256  # messages
-_MOST_BYTES = 1 << 20  # of their bodies, if a group has more than one message
+# of all groups on their way; more could fill a queue, whose broker then waits for the end of these groups in vain;
+# ActiveMQ Classic counts 1 KiB for each message besides its body
+_MOST = 512  # messages
+_MOST_BYTES = 3 << 18  # of their bodies, if a group has more than one message
 _WORTH = 32  # so many waiting messages are worth a further channel
 
 
