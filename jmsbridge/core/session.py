@@ -445,7 +445,7 @@ class SessionCore:
         if for_main_thread():
             self.outgoing.finish_interrupted()
         steps: tuple[Callable[[], None], ...] = (
-            lambda: self._wait_quiet(left()),
+            lambda: self._wait_quiet(left),
             lambda: self.outgoing.close(left()),
             self._shut_children,
             lambda: self.outgoing.wait_groups(left()),
@@ -462,14 +462,14 @@ class SessionCore:
         self.life.end_close()
         raise_first(errors)
 
-    def _wait_quiet(self, timeout: float) -> None:
-        self._committed.wait_for(lambda: not self._is_committing, timeout)
+    def _wait_quiet(self, left: Callable[[], float]) -> None:
+        self._committed.wait_for(lambda: not self._is_committing, left())
         for receiver in self.incoming.receivers:
             receiver.close()
             claims.release(receiver.claim)
         self.incoming.wait_quiet()
         self.incoming.upkeep.close()
-        self.incoming.upkeep.wait_idle(timeout)
+        self.incoming.upkeep.wait_idle(left())
 
     def _shut_children(self) -> None:
         with self._lock:
