@@ -57,7 +57,7 @@ def test_a_callback_that_raises_keeps_no_other_request_waiting(target: str, capl
         raise SystemExit(3)
 
     with Template(target) as template:
-        template.request_async("nobody", "q", timeout=0.05).add_done_callback(leave)
+        template.request_async("nobody", "q", timeout=1).add_done_callback(leave)
         eventually(lambda: "done callback" in caplog.text)
         with pytest.raises(TimeoutError, match="nobody"):
             template.request_async("nobody", "q", timeout=0.05).result(5)
