@@ -119,9 +119,9 @@ def test_a_session_that_a_listener_creates_while_its_connection_closes_is_closed
     closing = threading.Event()
     quiet = session._core._wait_quiet
 
-    def say_closing(timeout: float) -> None:
+    def say_closing(left: Callable[[], float]) -> None:
         closing.set()
-        quiet(timeout)
+        quiet(left)
 
     session._core._wait_quiet = say_closing  # type: ignore[method-assign]
     done = run_thread(connection.close)
