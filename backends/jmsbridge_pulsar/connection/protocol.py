@@ -44,7 +44,6 @@ __all__ = [
     "encode_ask_last",
     "encode_auth_response",
     "encode_closed",
-    "encode_command",
     "encode_connect",
     "encode_connected",
     "encode_field",
@@ -158,7 +157,7 @@ class Consumer(msgspec.Struct, frozen=True):
         for field, texts in ((_METADATA, own), (_PROPERTIES, properties)):
             for name, text in texts.items():
                 fields.append((field, encode_field(1, name.encode()) + encode_field(2, text.encode())))
-        return encode_command(SUBSCRIBE, *fields)
+        return _encode_command(SUBSCRIBE, *fields)
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -299,14 +298,14 @@ def encode_connect(connect: Connect, login: tuple[str, bytes] | None, proxied: s
         fields.append((_AUTH_DATA, data))
     if proxied is not None:
         fields.append((_PROXIED, proxied.encode()))
-    return encode_command(CONNECT, *sorted(fields, key=lambda field: field[0]))
+    return _encode_command(CONNECT, *sorted(fields, key=lambda field: field[0]))
 
 
 def encode_auth_response(connect: Connect, login: tuple[str, bytes] | None) -> bytes:
     """The answer to AUTH_CHALLENGE: the login once more, as it is now."""
     found = dict(connect.fields)
     method, data = login or ("none", b"")
-    return encode_command(
+    return _encode_command(
         _AUTH_RESPONSE,
         (1, text_of(found, _CLIENT).encode()),
         (2, encode_field(1, method.encode()) + encode_field(2, data)),
@@ -325,12 +324,12 @@ def parse_subscribe(command: bytes) -> Consumer:
 
 def encode_flow(consumer: int, permits: int) -> bytes:
     """The frame that lets the broker send a consumer so many more messages."""
-    return encode_command(FLOW, (1, consumer), (2, permits))
+    return _encode_command(FLOW, (1, consumer), (2, permits))
 
 
 def encode_ask_last(consumer: int, request: int) -> bytes:
     """The frame that asks for the last message of a consumer's topic."""
-    return encode_command(_ASK_LAST, (1, consumer), (2, request))
+    return _encode_command(_ASK_LAST, (1, consumer), (2, request))
 
 
 def parse_last(command: bytes) -> tuple[int, int]:
@@ -371,7 +370,7 @@ def encode_lookup(frame: Frame, url: str, *, is_redirect: bool) -> bytes:
 def encode_no_address(frame: Frame) -> bytes:
     """The answer to a lookup as one that has failed."""
     request = number_of(contents(frame.command), _REQUEST)
-    return encode_command(LOOKUP_RESPONSE, (_RESPONSE, _FAILED), (_REQUEST, request), (6, _NOT_ALLOWED))
+    return _encode_command(LOOKUP_RESPONSE, (_RESPONSE, _FAILED), (_REQUEST, request), (6, _NOT_ALLOWED))
 
 
 def soften(frame: Frame) -> tuple[bytes, str]:
@@ -390,20 +389,20 @@ def finish(frame: Frame) -> bytes:
 
 def encode_connected(frame: Frame) -> bytes:
     """CONNECTED with a limit for messages that none reaches: the library has one for all its connections, the last."""
-    return encode_command(CONNECTED, *(contents(frame.command) | {_LIMIT: _NO_LIMIT}).items())
+    return _encode_command(CONNECTED, *(contents(frame.command) | {_LIMIT: _NO_LIMIT}).items())
 
 
 def encode_closed(frame: Frame) -> bytes:
     """CLOSE_PRODUCER or CLOSE_CONSUMER without the address of another broker, to which the library would connect."""
     found = contents(frame.command)
-    return encode_command(frame.kind, *((number, found[number]) for number in (1, 2) if number in found))
+    return _encode_command(frame.kind, *((number, found[number]) for number in (1, 2) if number in found))
 
 
 def encode_refusal(frame: Frame) -> bytes:
     """SEND_ERROR as one for which the library fails this message alone, instead of ending the connection."""
     found = contents(frame.command)
     kept = [(number, found[number]) for number in (_PRODUCER, _SEQUENCE) if number in found]
-    return encode_command(SEND_ERROR, *kept, (_CODE, _CHECKSUM), (_MESSAGE, b"refused"))
+    return _encode_command(SEND_ERROR, *kept, (_CODE, _CHECKSUM), (_MESSAGE, b"refused"))
 
 
 def _read(data: bytes) -> Frame:
@@ -412,8 +411,7 @@ def _read(data: bytes) -> Frame:
     return Frame(kind_of(command), command, data)
 
 
-def encode_command(kind: int, *fields: tuple[int, Value]) -> bytes:
-    """A frame without a payload."""
+def _encode_command(kind: int, *fields: tuple[int, Value]) -> bytes:
     inside = b"".join(encode_field(number, value) for number, value in fields)
     return _frame(encode_field(1, kind) + encode_field(kind, inside))
 

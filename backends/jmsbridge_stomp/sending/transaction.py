@@ -133,13 +133,18 @@ class Transaction:
             ticket.succeed()
             return
         self.is_ending = True
-        turns = self._sender.turns
-        if turns is None:
+        if self._sender.turns is None:
             self._commit_in_turn(ticket)
         else:  # the sends first: while a queue is full, the broker does not answer them
-            self._sender.when_idle(lambda: self._take_turn(turns, lambda: self._commit_in_turn(ticket)))
+            self._sender.when_idle(lambda: self._in_turn(lambda: self._commit_in_turn(ticket)))
 
-    def _take_turn(self, turns: Turns, task: Callable[[], None]) -> None:
+    def _in_turn(self, task: Callable[[], None]) -> None:
+        """Run this when no other transaction of a shared socket is ending; ``_leave_turn`` follows."""
+        turns = self._sender.turns
+        if turns is None:
+            task()
+            return
+
         def granted() -> None:
             self._turns = turns
             task()
@@ -221,11 +226,7 @@ class Transaction:
             ticket.succeed()
             return
         self.is_ending = True
-        turns = self._sender.turns
-        if turns is None:
-            self._abort(ticket.succeed)
-        else:
-            self._take_turn(turns, lambda: self._abort(ticket.succeed))
+        self._in_turn(lambda: self._abort(ticket.succeed))
 
     def _abort(self, then: Callable[[], None]) -> None:
         """Abort it; it is rolled back as well if the broker refuses that, or ends the socket."""
