@@ -142,7 +142,7 @@ class Link(StompAdmin):
                 delays=Native.DELAY in native,
                 detects=Native.DUPLICATE_DETECTION in native,
             ),
-            rule=CommitRule(self._life.thread, asks=product.commits_whole),
+            rule=CommitRule(asks=product.commits_whole),
             sender=sender,
             client_id=self.endpoint.client_id,
             dead_letters=dead_letters,

@@ -55,6 +55,8 @@ class StompSocket:
         """Whether ERROR names the refused frame. If not, it is known only if it is the last one, and alone open."""
         self.stray: Callable[[Refusal], None] | None = None
         """Gets an ERROR that names no frame; without, it is logged."""
+        self.provoked: str | None = None
+        """Words of the ERROR for a frame that was to be refused: whenever it comes, it has no consequence."""
         self._sockets = sockets
         self._life = sockets.life
         self._options = options
@@ -73,10 +75,9 @@ class StompSocket:
         self._refusal: Refusal | None = None
         self._refused = 0.0  # when it came
         self._closed: Callable[[], None] | None = None
-        self._is_due = False
+        self._is_due = self._beats = False
         self._asked: float | None = None
         self._heard = self._wrote = time.monotonic()
-        self._beats = False
 
     # -- opening
 
@@ -279,6 +280,8 @@ class StompSocket:
     def _take_error(self, refusal: Refusal) -> None:
         if self._opened is not None:
             self._fail(refusal)
+            return
+        if self.provoked is not None and refusal.receipt is None and self.provoked in str(refusal):
             return
         self._refusal, self._refused = refusal, time.monotonic()
         if self.ends_with_errors:

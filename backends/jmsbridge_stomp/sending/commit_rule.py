@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Final
 
 from jmsbridge.spi import BackendError
-from jmsbridge.transport.network.io_thread import IoThread
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 
@@ -17,54 +16,35 @@ __all__ = ["CommitRule"]
 
 _NAME: Final = "jb-rule"
 _TRANSACTION: Final = ("transaction", _NAME)
-_REFUSED: Final = (
-    b"destination:/remote-temp-queue/ID:jmsbridge-tries-a-refusal-1-1\ntransaction:%b\n\n\0" % _NAME.encode()
-)
-"""To a temporary queue of a connection that never was."""
-_PATIENCE: Final = 1.0  # seconds for the report of the refused message, which may follow the answer to the commit
+_NOWHERE: Final = "ID:jmsbridge-tries-a-refusal-1-1"
+"""A temporary queue of a connection that never was; the broker's report names it."""
+_REFUSED: Final = f"destination:/remote-temp-queue/{_NOWHERE}\ntransaction:{_NAME}\n\n\0".encode()
 
 
 class CommitRule:
     """Of one link. ``holds`` is None until the broker was asked, and False where it is not to be asked."""
 
-    def __init__(self, thread: IoThread, *, asks: bool) -> None:
+    def __init__(self, *, asks: bool) -> None:
         self.holds: bool | None = None if asks else False
-        self._thread = thread
 
     def ask(self, socket: StompSocket, done: Callable[[], None]) -> None:
         """Ask over this socket, unless the answer is known; if the socket is lost, the next one is asked."""
         if self.holds is not None:
             done()
             return
-        has_begun = is_over = False
+        has_begun = False
 
         def began(error: Refusal | BackendError | None) -> None:
             nonlocal has_begun
             has_begun = error is None
 
         def committed(error: Refusal | BackendError | None) -> None:
-            if error is not None and not isinstance(error, Refusal):
-                end()
-                return
-            self.holds = has_begun and error is not None
-            if self.holds and socket.stray is not None:  # the report would count for the next transaction
-                self._thread.call_later(_PATIENCE, end)
-            else:
-                end()
-
-        def reported(_: Refusal) -> None:
-            socket.stray = None
-            if self.holds:
-                end()
-
-        def end() -> None:
-            nonlocal is_over
-            if not is_over:
-                is_over, socket.stray = True, None
+            if error is None or isinstance(error, Refusal):
+                self.holds = has_begun and error is not None
                 socket.forget_refusal()
-                done()
+            done()
 
-        socket.stray = reported
+        socket.provoked = _NOWHERE
         socket.ask("BEGIN", [_TRANSACTION], began)
         socket.send(_REFUSED, None)
         socket.ask("COMMIT", [_TRANSACTION], committed)

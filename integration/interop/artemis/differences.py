@@ -51,7 +51,7 @@ OPENWIRE = (
     Difference("from Java", "openwire: characters beyond U+FFFF", pairs_are_replaced),
     Difference("from Java", "openwire: objects", object_ends_with_reset),
 )
-_CLOSED = ("The Consumer is closed", "channel has already failed")
+_CLOSED = ("The Consumer is closed", "channel has already failed", "Disposed due to prior exception")
 OPENWIRE_LOSSES = (
     Loss("to Java", "stream with bytes", "openwire: Stream with bytes", _CLOSED),
     Loss("from Java", "stream with bytes", "openwire: Stream with bytes"),

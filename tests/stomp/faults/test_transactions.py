@@ -28,9 +28,9 @@ RULE = "jb-rule"
 """The transaction by which the client asks whether the peer refuses a commit after a refused frame."""
 
 
-def reports(line: Line) -> None:
-    """The ERROR of a frame that asked for no receipt."""
-    line.write("ERROR", {"message": "no right to write"})
+def reports(line: Line, destination: str) -> None:
+    """The ERROR of a SEND that asked for no receipt."""
+    line.write("ERROR", {"message": f"no right to write to {destination}"})
 
 
 class Rule:
@@ -42,7 +42,8 @@ class Rule:
     def __init__(
         self, *, holds: bool = True, late: bool = False, committed: Callable[[Line], None] | None = None
     ) -> None:
-        self.refused: set[str] = set()
+        self.refused: dict[str, str] = {}
+        """By transaction, to where it sent what was refused."""
         self._holds = holds
         self._late = late
         self._committed = committed
@@ -51,15 +52,15 @@ class Rule:
         """Hear a frame."""
         name = frame.headers.get("transaction", "")
         if frame.command == "SEND" and (name == RULE or b"bad" in frame.body):
-            self.refused.add(name)
+            self.refused[name] = frame.headers["destination"]
             if "receipt" in frame.headers:
                 line.write("ERROR", {"receipt-id": frame.headers["receipt"], "message": "no right to write"})
             elif not self._late:
-                reports(line)
+                reports(line, self.refused[name])
         elif frame.command == "COMMIT" and self._holds and name in self.refused:
             line.write("ERROR", {"receipt-id": frame.headers["receipt"], "message": "marked rollback only"})
             if self._late:
-                reports(line)
+                reports(line, self.refused[name])
         elif frame.command == "COMMIT" and name != RULE and self._committed is not None:
             self._committed(line)
         else:
@@ -199,10 +200,19 @@ def test_the_broker_is_asked_once_for_each_link(start: Start, connect: Connect) 
 
 def test_the_report_on_the_question_does_not_count_for_a_transaction(start: Start, connect: Connect) -> None:
     """It may come after the answer to the commit."""
-    peer = start(Rule(late=True), CLASSIC)
-    channel = connect(peer).channel(True)
+    log = LinkLog()
+    rule = Rule()
+    peer = start(rule, CLASSIC)
+    channel = connect(peer, log).channel(True)
     sends(channel, "a")
     assert commit(channel) is None
+    sends(channel, "b")
+    reports(peer.lines[1], rule.refused[RULE])
+    assert commit(channel) is None
+    reports(peer.lines[1], rule.refused[RULE])
+    peer.lines[1].cut()
+    eventually(lambda: log.losses)
+    assert log.channels == []
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -341,7 +351,7 @@ def test_a_commit_in_spite_of_a_reported_error_is_in_doubt(start: Start, connect
     """The broker was configured otherwise meanwhile."""
 
     def committed(line: Line) -> None:
-        reports(line)
+        reports(line, "queue")
         receipt = line.frames[-1].headers["receipt"]
         line.write("RECEIPT", {"receipt-id": receipt})
 
@@ -432,7 +442,7 @@ class Artemis:
         if frame.command == "CONNECT" and line is not line.peer.lines[0]:
             self.open.wait(10)
         if frame.command == "SEND" and b"bad" in frame.body:
-            reports(line)
+            reports(line, frame.headers["destination"])
             line.cut()
         else:
             answer(line, frame)
