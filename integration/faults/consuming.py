@@ -39,6 +39,8 @@ __all__ = ["HELD_BY_PROCESSES", "Book", "container", "main"]
 
 _PREFETCH = 100
 _BATCH = 50
+_LATE_OVER_STOMP = 1 << 15
+"""So many messages a consumer may take in advance over STOMP, if its session settles late: see its page."""
 _TICK = 0.2
 _ENDING = 60.0
 _KILLED = -signal.SIGKILL
@@ -227,6 +229,8 @@ _ROLES: dict[str, tuple[_Role, int]] = {
 def main(settings: Settings) -> None:
     """Receive until the standard input ends."""
     work, holds = _ROLES[settings.role]
+    if settings.role in ("client", "transacted") and settings.url.startswith("stomp"):
+        holds = _LATE_OVER_STOMP
     book = Book(settings, holds)
     stop = threading.Event()
 
