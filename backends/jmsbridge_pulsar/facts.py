@@ -61,6 +61,8 @@ class LinkFacts(NamedTuple):
     producers: Sending
     producer: Callable[[str, str], Attached | None]
     """The library's producer on a topic, by its name; I/O thread."""
+    consumer: Callable[[str, int], Attached | None]
+    """The library's consumer of this name on a partition; I/O thread."""
     controlled: dict[str, Controlled]
     """By the name of a consumer, who gives it credit."""
     make_queue: Callable[[Address, Done], None]

@@ -141,6 +141,7 @@ class Link(PulsarAdmin, PulsarPositions):
             rest=rest_of(self.endpoint, self._options),
             producers=self._producers,
             producer=self._relay.attachments.producer,
+            consumer=self._relay.attachments.consumer,
             controlled=self._relay.controlled,
             make_queue=self._make_queue,
             largest=self._relay.largest,

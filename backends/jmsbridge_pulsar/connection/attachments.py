@@ -19,6 +19,7 @@ import msgspec
 
 from jmsbridge.spi import BackendError
 from jmsbridge_pulsar.connection.errors import Words
+from jmsbridge_pulsar.connection.partitions import number_of_partition
 from jmsbridge_pulsar.connection.protocol import (
     CLOSE_CONSUMER,
     CLOSE_PRODUCER,
@@ -157,6 +158,11 @@ class Attachments:
         """The one that the broker has given this name; None if it has gone already."""
         wanted = name.encode()
         return next((each for each in self._all.values() if each.producer == wanted and each.topic == topic), None)
+
+    def consumer(self, name: str, partition: int) -> Attached | None:
+        """The one of this name on a partition of its topic, -1 if that has none; None if it has gone already."""
+        found = (each for each in self._all.values() if each.name == name)
+        return next((each for each in found if number_of_partition(each.topic) == partition), None)
 
     def sender(self, producer: int) -> Sender | None:
         """Who sends through the producer of this number; None if the library does."""

@@ -41,6 +41,7 @@ __all__ = [
     "Malformed",
     "Value",
     "contents",
+    "encode_ack",
     "encode_ask_last",
     "encode_auth_response",
     "encode_closed",
@@ -59,6 +60,7 @@ __all__ = [
     "parse_connect",
     "parse_last",
     "parse_lookup",
+    "parse_size",
     "parse_subscribe",
     "soften",
     "text_of",
@@ -72,6 +74,7 @@ PRODUCER: Final = 5
 SEND: Final = 6
 SEND_RECEIPT: Final = 7
 SEND_ERROR: Final = 8
+_ACK: Final = 10
 FLOW: Final = 11
 SUCCESS: Final = 13
 ERROR: Final = 14
@@ -107,6 +110,8 @@ _ERRORS: Final = {LOOKUP_RESPONSE: (6, 7), PARTITIONS_RESPONSE: (4, 5)}  # field
 _FATAL: Final = {6, 14}  # codes for which the library ends the connection: not ready, too many requests
 _RETRIED, _NOT_ALLOWED = 1, 22  # codes for which it tries again, or reports the error
 _PRODUCER, _SEQUENCE, _CODE, _MESSAGE = 1, 2, 3, 4  # fields of SEND_ERROR
+_BATCH_SIZE, _FIRST_CHUNK = 6, 7  # fields of a message id
+_INDIVIDUAL: Final = 0  # a kind of acknowledgement
 _CHECKSUM: Final = 9  # a value of _CODE
 _UNSIGNED: Final = (1 << 64) - 1
 _LARGEST_SIGNED: Final = (1 << 63) - 1
@@ -325,6 +330,18 @@ def parse_subscribe(command: bytes) -> Consumer:
 def encode_flow(consumer: int, permits: int) -> bytes:
     """The frame that lets the broker send a consumer so many more messages."""
     return _encode_command(FLOW, (1, consumer), (2, permits))
+
+
+def encode_ack(consumer: int, ledger: int, entry: int) -> bytes:
+    """The frame with which a consumer acknowledges all of an entry."""
+    place = encode_field(1, ledger) + encode_field(2, entry)
+    return _encode_command(_ACK, (1, consumer), (2, _INDIVIDUAL), (3, place))
+
+
+def parse_size(message_id: bytes) -> int:
+    """How many messages its entry has; 0 if an acknowledgement of one entry is not enough for the message."""
+    found = dict(_fields(message_id))
+    return 0 if _FIRST_CHUNK in found else number_of(found, _BATCH_SIZE) or 1
 
 
 def encode_ask_last(consumer: int, request: int) -> bytes:

@@ -142,12 +142,12 @@ class Flow:
         if key in self.unsettled:
             return None  # the broker moved the topic and delivers what is here once more
         if self._known is not None and key in self._known.accepted:
-            taker.accept(message)
+            taker.accept(key, message)
             return None
         facts, interest = self._facts, self._interest
         properties = read_text(message.properties)
         if interest.no_local and self._is_own((properties or {}).get(CONNECTION, "")):
-            taker.accept(message)
+            taker.accept(key, message)
             return None
         envelope = envelope_of(message, key, properties, interest.address, facts.names)
         if FAULT in envelope.properties and (locked := encrypted_in(message)):

@@ -15,6 +15,7 @@ from jmsbridge.transport.network.link_life import Done, ignored
 from jmsbridge_pulsar.connection.errors import explain, result_of_code
 from jmsbridge_pulsar.connection.library import Answered, Result
 from jmsbridge_pulsar.facts import LinkFacts
+from jmsbridge_pulsar.receiving.acknowledging import Acknowledging
 from jmsbridge_pulsar.receiving.credit import Credit
 from jmsbridge_pulsar.receiving.definitions import CLIENTS, NON_DURABLE
 from jmsbridge_pulsar.receiving.takers import BATCH, ConsumerTaker, ReaderTaker
@@ -70,8 +71,9 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
     def opened(result: Any, made: Any) -> None:
         if result == Result.Ok:
             forget = partial(facts.controlled.pop, consumer, None)
-            batches = interest.window >= _WIDE
-            done(ConsumerTaker(made, forget, batches=batches) if name else ReaderTaker(made, forget), None)
+            acknowledging, batches = Acknowledging(facts, consumer, made), interest.window >= _WIDE
+            taker = ConsumerTaker(made, acknowledging, forget, batches=batches) if name else ReaderTaker(made, forget)
+            done(taker, None)
         else:
             del facts.controlled[consumer]
             said = facts.library.words.lately()

@@ -162,7 +162,7 @@ class Subscription:
         if self._known is not None:
             self._known.accepted.add(token.key)
         if self._taker is not None:
-            self._taker.accept(token.message)
+            self._taker.accept(token.key, token.message)
 
     def _return(self, token: Delivery) -> None:
         """Return a message; without a shared subscription it stays here until the consumer is closed."""

@@ -8,6 +8,8 @@ from typing import Any, Final, Protocol
 import _pulsar
 
 from jmsbridge_pulsar.connection.library import Answered, Library
+from jmsbridge_pulsar.receiving.acknowledging import Acknowledging
+from jmsbridge_pulsar.receiving.memory import Key
 
 __all__ = ["BATCH", "ConsumerTaker", "ReaderTaker", "Taker"]
 
@@ -25,7 +27,7 @@ class Taker(Protocol):
     def take(self, seconds: float) -> Any:
         """The next message, or None if none comes in time. PulsarException if the taker has ended."""
 
-    def accept(self, message: Any) -> None:
+    def accept(self, key: Key, message: Any) -> None:
         """It is consumed."""
 
     def requeue(self, message: Any) -> None:
@@ -42,8 +44,11 @@ class ConsumerTaker:
     are taken by one call for up to ``BATCH``, which waits a millisecond where fewer have come.
     """
 
-    def __init__(self, consumer: Any, forget: Callable[[], object], *, batches: bool = False) -> None:
+    def __init__(
+        self, consumer: Any, acknowledging: Acknowledging, forget: Callable[[], object], *, batches: bool
+    ) -> None:
         self._consumer = consumer
+        self._acknowledging = acknowledging
         self._forget = forget
         self._batches = batches
         self._in_a_row = 0
@@ -73,13 +78,9 @@ class ConsumerTaker:
             self._in_a_row += 1
         return message
 
-    def accept(self, message: Any) -> None:
-        """See ``Taker``; it reaches the broker within 100 ms."""
-        try:
-            # without a callback, which the library would call, and so wait for the GIL, while it holds a lock
-            self._consumer.acknowledge_async(message, None)
-        except _pulsar.PulsarException:
-            return  # it has ended, and the message comes again
+    def accept(self, key: Key, message: Any) -> None:
+        """See ``Taker``."""
+        self._acknowledging.add(key, message)
 
     def requeue(self, message: Any) -> None:
         """See ``Taker``; it is counted as redelivered."""
@@ -88,6 +89,7 @@ class ConsumerTaker:
 
     def close(self, library: Library, done: Answered) -> None:
         """See ``Taker``."""
+        self._acknowledging.flush()
         self._forget()
         library.ask(self._consumer.close_async, done=done)
 
@@ -108,7 +110,7 @@ class ReaderTaker:
         except _pulsar.Timeout:
             return None
 
-    def accept(self, message: Any) -> None:
+    def accept(self, key: Key, message: Any) -> None:
         """Nothing to do."""
 
     def requeue(self, message: Any) -> None:

@@ -29,6 +29,7 @@ from jmsbridge_pulsar.connection.protocol import (
     number_of,
     parse_connect,
     parse_lookup,
+    parse_size,
     parse_subscribe,
     text_of,
     words_of,
@@ -260,6 +261,13 @@ def test_subscribe_gets_properties_and_durability() -> None:
 def test_flow() -> None:
     sent = Command(encode_flow(300, 1000))
     assert (sent.kind, sent.fields.number(1), sent.fields.number(2)) == (Kind.FLOW, 300, 1000)
+
+
+def test_the_size_of_an_entry() -> None:
+    """One of chunks needs an acknowledgement for each of them, which is left to the library."""
+    assert parse_size(message(f1=7, f2=1, f4=2, f6=50)) == 50
+    assert parse_size(message(f1=7, f2=1)) == 1
+    assert parse_size(message(f1=7, f2=3, f7=message(f1=7, f2=1))) == 0
 
 
 def test_kinds_of_frames() -> None:

@@ -8,9 +8,17 @@ from collections.abc import Callable
 import _pulsar
 import pytest
 
-from jmsbridge.spi import AccessDenied, Address, AddressRefused, BackendError, Outcome, SubscriptionRefused
+from jmsbridge.spi import (
+    AccessDenied,
+    Address,
+    AddressRefused,
+    BackendError,
+    Outcome,
+    Subscription,
+    SubscriptionRefused,
+)
 from jmsbridge.testing.harness import LinkLog
-from jmsbridge.testing.suite.contract.support import drain, envelope, send, settle, subscribe
+from jmsbridge.testing.suite.contract.support import Box, drain, envelope, send, settle, subscribe
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge_pulsar.connection import attachments
 from jmsbridge_pulsar.link import Link
@@ -18,6 +26,7 @@ from jmsbridge_pulsar.receiving import flow
 from jmsbridge_pulsar.receiving.takers import ConsumerTaker
 from tests.pulsar.server.answering import answer
 from tests.pulsar.server.server import Line, Server
+from tests.pulsar.server.topics import Entry
 from tests.pulsar.server.wire import Command, Kind
 
 Connect = Callable[..., Link]
@@ -102,6 +111,53 @@ def test_an_acknowledgement_that_was_lost_is_repeated(server: Server, connect: C
     assert shown.bodies == ["1"]
     settle(again, shown.tokens, Outcome.ACCEPTED)
     eventually(lambda: _acknowledged(server) == 2)
+
+
+def _acknowledgements(server: Server) -> list[tuple[int, int]]:
+    """Of each, the entry, and whether it is for a part of that only."""
+    places = [place for heard in server.heard_of(Kind.ACK) for place in heard.fields.all(3)]
+    return [(place.number(2), place.number(5) != 0) for place in places]
+
+
+def _last_of_50(server: Server, link: Link) -> tuple[Subscription, Box, Entry]:
+    """A consumer that has got 50 messages, and the last entry of several of them."""
+    send(link.channel(False), *(envelope(QUEUE, str(number)) for number in range(50)))
+    subscription, box = subscribe(link.channel(False), QUEUE, 100)
+    box.wait(50)
+    last = server.topic(FULL).entries[-1]
+    assert last.messages > 2
+    return subscription, box, last
+
+
+@pytest.mark.parametrize("address", [QUEUE, TOPIC])
+def test_an_entry_is_acknowledged_as_a_whole(server: Server, connect: Connect, address: Address) -> None:
+    link = connect(server)
+    subscription, box = subscribe(link.channel(False), address, 100, key="k" if address.topic else None)
+    send(link.channel(False), *(envelope(address, str(number)) for number in range(50)))
+    box.wait(50)
+    (topic,) = server.topics.values()
+    assert len(topic.entries) < 50
+    for token in reversed(box.tokens):
+        settle(subscription, [token], Outcome.ACCEPTED)
+    eventually(lambda: len(_acknowledgements(server)) >= len(topic.entries))
+    whole = sorted(_acknowledgements(server))
+    assert whole == [(number, False) for number in range(len(topic.entries))]
+
+
+def test_a_part_of_an_entry_is_acknowledged_by_itself(server: Server, connect: Connect) -> None:
+    """By the library, to a broker that keeps such parts, although the rest is still unsettled."""
+    subscription, box, last = _last_of_50(server, connect(server))
+    settle(subscription, box.tokens[-2:-1], Outcome.ACCEPTED)
+    eventually(lambda: (last.number, True) in _acknowledgements(server))
+    settle(subscription, [*box.tokens[:-2], box.tokens[-1]], Outcome.ACCEPTED)
+    eventually(lambda: (last.number, False) in _acknowledgements(server))
+
+
+def test_what_a_closed_consumer_has_acknowledged_of_an_entry(server: Server, connect: Connect) -> None:
+    subscription, box, last = _last_of_50(server, connect(server))
+    settle(subscription, box.tokens[:-1], Outcome.ACCEPTED)
+    subscription.close()
+    assert (last.number, True) in _acknowledgements(server)
 
 
 def test_a_large_compressed_message_beside_another_broker(serve: Callable[..., Server], connect: Connect) -> None:
