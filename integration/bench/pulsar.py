@@ -84,8 +84,9 @@ is as far as anything above the binding could come, less than half of Starlight'
 A single send takes 0.16 ms outside the broker and its sockets, of 1.57: 0.09 until it is written, 0.07 from the receipt
 to the sender. There are two changes of threads, from the sender to the I/O thread and back, where there were seven.
 
-Receivers take up to 32 messages by one call of the library and decode ordinary ones by a shorter way (45 before, 37
-now, measured in turn). A consumer with nothing unsettled closes in 25 ms; before, it took 200.
+Receivers take up to 32 messages by one call of the library, decode ordinary ones by a shorter way, and acknowledge
+each entry once, past the library (37 while it was called for each message, 30 now). A consumer with nothing unsettled
+closes in 25 ms; before, it took 200.
 """
 
 

@@ -1,6 +1,6 @@
 """What this process has of a subscription, and what it has acknowledged or lost lately.
 
-An acknowledgement reaches the broker within 100 ms and its disk up to a minute later, so that a broker which is killed
+An acknowledgement reaches the broker within 0.2 s and its disk up to a minute later, so that a broker which is killed
 delivers acknowledged messages again, unmarked. Those that come again here are acknowledged again and not shown.
 
 A broker also forgets who has which messages when their topic moves, and does not count it as a delivery when a
@@ -36,14 +36,16 @@ class Lately:
     def __init__(self) -> None:
         self._number = next(_numbers)
 
-    def add(self, key: Key) -> None:
-        """Add it, or know it for as long again."""
-        entry, now = (self._number, key), time.monotonic()
+    def add(self, *keys: Key) -> None:
+        """Add these, or know them for as long again."""
+        number, now = self._number, time.monotonic()
         with _lock:
-            if entry in _times:
-                _times.move_to_end(entry)
-            _times[entry] = now
-            while len(_times) > _MOST or now - next(iter(_times.values())) > _SECONDS:
+            for key in keys:
+                entry = number, key
+                if entry in _times:
+                    _times.move_to_end(entry)
+                _times[entry] = now
+            while _times and (len(_times) > _MOST or now - next(iter(_times.values())) > _SECONDS):
                 _times.popitem(last=False)
 
     def __contains__(self, key: Key) -> bool:

@@ -138,7 +138,7 @@ class Subscription:
     def settle(
         self, tokens: Sequence[Delivery], outcome: Outcome, ticket: Ticket | None = None, failures: int = 1
     ) -> None:
-        """Settle; it reaches the broker within 100 ms, and its disk later."""
+        """Settle; it reaches the broker within 0.2 s, and its disk later."""
         error = self._ended()
         if isinstance(error, LinkLost | ChannelLost):
             if ticket is None:
@@ -148,21 +148,23 @@ class Subscription:
         if outcome is Outcome.REJECTED and error is None:  # else the broker has ended it, and it is no error
             self._life.thread.post(lambda: self._dead_letters.reject(tokens, failures, ticket))
             return
-        settle = self._accept if outcome is Outcome.ACCEPTED else self._return
-        for token in tokens:
-            settle(token)
+        if outcome is Outcome.ACCEPTED:
+            self._accept(*tokens)
+        else:
+            for token in tokens:
+                self._return(token)
         if self._known is not None and outcome in (Outcome.FAILED, Outcome.REQUEUED):
             self._known.lose((token.key, token) for token in tokens)  # a close ends what the library would return
         if ticket is not None:
             ticket.succeed()
 
-    def _accept(self, token: Delivery) -> None:
-        if not self._flow.settled(token):
-            return
+    def _accept(self, *tokens: Delivery) -> None:
+        settled, taker = [token for token in tokens if self._flow.settled(token)], self._taker
         if self._known is not None:
-            self._known.accepted.add(token.key)
-        if self._taker is not None:
-            self._taker.accept(token.key, token.message)
+            self._known.accepted.add(*[token.key for token in settled])
+        if taker is not None:
+            for token in settled:
+                taker.accept(token.key, token.message)
 
     def _return(self, token: Delivery) -> None:
         """Return a message; without a shared subscription it stays here until the consumer is closed."""
