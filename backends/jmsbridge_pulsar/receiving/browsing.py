@@ -17,7 +17,7 @@ from jmsbridge_pulsar.administration.rest import Rest, check_persistent, topic_p
 from jmsbridge_pulsar.connection.library import Answered, Library, Result
 from jmsbridge_pulsar.facts import LinkFacts
 from jmsbridge_pulsar.receiving.delivery import key_of
-from jmsbridge_pulsar.receiving.memory import Lately, known_of
+from jmsbridge_pulsar.receiving.memory import Key, Lately, known_of
 from jmsbridge_pulsar.receiving.opening import has_more, open_reader, partitions_of, reader_settings
 from jmsbridge_pulsar.receiving.takers import ReaderTaker, Taker
 
@@ -71,7 +71,7 @@ class _Browser:
             self._part = next(self._left, None)
         return None
 
-    def accept(self, message: Any) -> None:
+    def accept(self, key: Key, message: Any) -> None:
         """Nothing to do."""
 
     def requeue(self, message: Any) -> None:
