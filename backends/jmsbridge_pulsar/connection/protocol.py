@@ -110,7 +110,7 @@ _ERRORS: Final = {LOOKUP_RESPONSE: (6, 7), PARTITIONS_RESPONSE: (4, 5)}  # field
 _FATAL: Final = {6, 14}  # codes for which the library ends the connection: not ready, too many requests
 _RETRIED, _NOT_ALLOWED = 1, 22  # codes for which it tries again, or reports the error
 _PRODUCER, _SEQUENCE, _CODE, _MESSAGE = 1, 2, 3, 4  # fields of SEND_ERROR
-_BATCH_SIZE, _FIRST_CHUNK = 6, 7  # fields of a message id
+_BATCH_INDEX, _BATCH_SIZE, _FIRST_CHUNK = 4, 6, 7  # fields of a message id
 _INDIVIDUAL: Final = 0  # a kind of acknowledgement
 _CHECKSUM: Final = 9  # a value of _CODE
 _UNSIGNED: Final = (1 << 64) - 1
@@ -339,9 +339,11 @@ def encode_ack(consumer: int, ledger: int, entry: int) -> bytes:
 
 
 def parse_size(message_id: bytes) -> int:
-    """How many messages its entry has; 0 if an acknowledgement of one entry is not enough for the message."""
+    """How many messages its entry has; 0 if that is unknown, or the message is in more than one entry."""
     found = dict(_fields(message_id))
-    return 0 if _FIRST_CHUNK in found else number_of(found, _BATCH_SIZE) or 1
+    if _BATCH_INDEX in found:
+        return number_of(found, _BATCH_SIZE)
+    return 0 if _FIRST_CHUNK in found else 1
 
 
 def encode_ask_last(consumer: int, request: int) -> bytes:

@@ -264,9 +264,10 @@ def test_flow() -> None:
 
 
 def test_the_size_of_an_entry() -> None:
-    """One of chunks needs an acknowledgement for each of them, which is left to the library."""
+    """Where none is returned, acknowledgements are left to the library: one entry taken for all would lose messages."""
     assert parse_size(message(f1=7, f2=1, f4=2, f6=50)) == 50
     assert parse_size(message(f1=7, f2=1)) == 1
+    assert parse_size(message(f1=7, f2=1, f4=0)) == 0
     assert parse_size(message(f1=7, f2=3, f7=message(f1=7, f2=1))) == 0
 
 
