@@ -23,8 +23,12 @@ __all__ = ["Acknowledging"]
 _PATIENCE: Final = 0.05  # seconds in which all of an entry may be acknowledged; after them, what is goes to the library
 
 
+_Place = tuple[int, int, int]  # ledger, entry and partition
+
+
 class _Entry(NamedTuple):
     size: int
+    """0 if it is left to the library."""
     begun: float
     accepted: dict[int, Any]
     """By their index, the messages that are acknowledged."""
@@ -39,9 +43,9 @@ class Acknowledging:
         self._consumer = consumer
         self._outlets: dict[int, Attached] = {}  # by partition
         self._lock = threading.Lock()  # guards what follows
-        self._entries: dict[tuple[int, int, int], _Entry] = {}  # by ledger, entry and partition
-        self._whole: list[tuple[tuple[int, int, int], _Entry]] = []
-        self._is_watched = False  # whether what stays in part will be looked at
+        self._entries: dict[_Place, _Entry] = {}
+        self._whole: list[tuple[_Place, _Entry]] = []
+        self._is_watched = False  # whether ``_look`` comes
 
     def add(self, key: Key, message: Any) -> None:
         """Acknowledge a message; it reaches the broker within 0.2 s."""
@@ -51,16 +55,38 @@ class Acknowledging:
             if entry is None:
                 entry = _Entry(parse_size(message.message_id().serialize()), time.monotonic(), {})
                 self._entries[place] = entry
-            entry.accepted[index] = message
-            is_whole = len(entry.accepted) == entry.size
-            if is_whole:
+            if entry.size:
+                entry.accepted[index] = message
+            is_first = False
+            if len(entry.accepted) == entry.size != 0:
+                is_first = not self._whole
                 self._whole.append((place, self._entries.pop(place)))
-            is_watched, self._is_watched = self._is_watched, True
-        if is_whole or not is_watched:
-            self._facts.life.thread.post(self._write if is_watched else self._begin)
+        if not entry.size:
+            self._pass_on([message])
+        if is_first:
+            self._facts.life.thread.post(self._write)
+        self._watch()
+
+    def part(self, key: Key) -> None:
+        """A message returns: of its entry the others must be acknowledged before the broker delivers it again."""
+        place = key[:3]
+        with self._lock:
+            entry = self._entries.get(place)
+            self._entries[place] = _Entry(0, time.monotonic(), {})
+        if entry is not None:
+            self._pass_on(entry.accepted.values())
+        self._watch()
+
+    def _watch(self) -> None:
+        if self._is_watched:
+            return
+        with self._lock:
+            begins = bool(self._entries) and not self._is_watched
+            self._is_watched |= begins
+        if begins:
+            self._facts.life.thread.post(self._begin)
 
     def _begin(self) -> None:
-        self._write()
         self._facts.life.thread.call_later(_PATIENCE, self._look)
 
     def _write(self) -> None:
@@ -83,12 +109,10 @@ class Acknowledging:
         return found
 
     def _look(self) -> None:
-        """Leave to the library what is acknowledged in part for long; I/O thread."""
+        """Leave to the library what has been acknowledged in part for long; I/O thread."""
+        self._is_watched = False
         self._leave(time.monotonic() - _PATIENCE)
-        with self._lock:
-            self._is_watched = bool(self._entries)
-        if self._is_watched:
-            self._facts.life.thread.call_later(_PATIENCE, self._look)
+        self._watch()
 
     def _leave(self, before: float) -> None:
         with self._lock:

@@ -74,7 +74,7 @@ class _Browser:
     def accept(self, key: Key, message: Any) -> None:
         """Nothing to do."""
 
-    def requeue(self, message: Any) -> None:
+    def requeue(self, key: Key, message: Any) -> None:
         """Nothing to do."""
 
     def close(self, library: Library, done: Answered) -> None:

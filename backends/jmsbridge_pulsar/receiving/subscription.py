@@ -169,7 +169,7 @@ class Subscription:
     def _return(self, token: Delivery) -> None:
         """Return a message; without a shared subscription it stays here until the consumer is closed."""
         if self._returns and self._flow.settled(token) and self._taker is not None:
-            self._taker.requeue(token.message)
+            self._taker.requeue(token.key, token.message)
 
     def _expire(self, token: Delivery) -> None:
         self._credit.allow(1)  # the pump hands it to nobody, so the facade still wants a message

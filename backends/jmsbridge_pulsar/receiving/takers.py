@@ -30,7 +30,7 @@ class Taker(Protocol):
     def accept(self, key: Key, message: Any) -> None:
         """It is consumed."""
 
-    def requeue(self, message: Any) -> None:
+    def requeue(self, key: Key, message: Any) -> None:
         """Deliver it again, a little later."""
 
     def close(self, library: Library, done: Answered) -> None:
@@ -82,8 +82,9 @@ class ConsumerTaker:
         """See ``Taker``."""
         self._acknowledging.add(key, message)
 
-    def requeue(self, message: Any) -> None:
+    def requeue(self, key: Key, message: Any) -> None:
         """See ``Taker``; it is counted as redelivered."""
+        self._acknowledging.part(key)
         with contextlib.suppress(_pulsar.PulsarException):
             self._consumer.negative_acknowledge(message)
 
@@ -113,7 +114,7 @@ class ReaderTaker:
     def accept(self, key: Key, message: Any) -> None:
         """Nothing to do."""
 
-    def requeue(self, message: Any) -> None:
+    def requeue(self, key: Key, message: Any) -> None:
         """Nothing to do."""
 
     def close(self, library: Library, done: Answered) -> None:

@@ -153,6 +153,23 @@ def test_a_part_of_an_entry_is_acknowledged_by_itself(server: Server, connect: C
     eventually(lambda: (last.number, False) in _acknowledgements(server))
 
 
+def test_a_returned_message_does_not_bring_back_the_acknowledged_ones_of_its_entry(
+    server: Server, connect: Connect
+) -> None:
+    """They are acknowledged before it is asked for again, also those that are acknowledged after it has returned."""
+    subscription, box, last = _last_of_50(server, connect(server))
+    settle(subscription, box.tokens[:-2], Outcome.ACCEPTED)
+    settle(subscription, box.tokens[-1:], Outcome.REQUEUED)
+    settle(subscription, box.tokens[-2:-1], Outcome.ACCEPTED)
+    eventually(lambda: server.heard_of(Kind.REDELIVER))
+    (line,) = (line for line in server.lines if line.heard(Kind.REDELIVER))
+    kinds = [heard.kind for heard in line.commands]
+    before = line.commands[: kinds.index(Kind.REDELIVER)]
+    places = [place for heard in before if heard.kind == Kind.ACK for place in heard.fields.all(3)]
+    (open_at_last, *_) = [place.number(5) for place in places if place.number(2) == last.number][::-1]
+    assert open_at_last == 1 << last.messages - 1
+
+
 def test_what_a_closed_consumer_has_acknowledged_of_an_entry(server: Server, connect: Connect) -> None:
     subscription, box, last = _last_of_50(server, connect(server))
     settle(subscription, box.tokens[:-1], Outcome.ACCEPTED)
