@@ -16,10 +16,9 @@ from jmsbridge.spi import (
     SendRefused,
     SubscriptionRefused,
 )
-from jmsbridge.transport.network.diagnosis import link_lost, not_connected
+from jmsbridge.transport.network.diagnosis import CLOSE_FIRST, link_lost, not_connected
 
 __all__ = [
-    "CLOSE_FIRST",
     "FULL",
     "IN_USE",
     "UNAUTHORIZED",
@@ -44,12 +43,6 @@ _INVALID_FIELD: Final = "amqp:invalid-field"
 
 IN_USE: Final = frozenset({"amqp:internal-error", "amqp:illegal-state", "amqp:resource-locked"})
 """The conditions with which brokers refuse a subscription because of its other consumer."""
-
-CLOSE_FIRST: Final = (
-    "close that one first; the session of one that is closed must first "
-    "acknowledge, commit or roll back what it received"
-)
-"""What to do if a subscription has a consumer: one that is closed counts until its messages are settled."""
 
 
 class Failure(Exception):
