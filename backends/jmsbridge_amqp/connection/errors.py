@@ -27,7 +27,6 @@ __all__ = [
     "connect_error",
     "failure_of",
     "loss",
-    "open_refused",
     "send_error",
 ]
 
@@ -88,14 +87,14 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     """The error for a connection that could not be opened."""
     made: BackendError
     if isinstance(error, Failure):
-        made = open_refused(error, endpoint)
+        made = _open_refused(error, endpoint)
     else:
         made = not_connected(error, endpoint, "an AMQP 1.0 broker", _TLS_PORT)
     made.__cause__ = error
     return made
 
 
-def open_refused(failure: Failure, endpoint: Endpoint) -> BackendError:
+def _open_refused(failure: Failure, endpoint: Endpoint) -> BackendError:
     """The error for a connection that the broker refused."""
     if failure.name == "jmsbridge:wrong-protocol":
         return ConnectFailed(f"{endpoint}: {failure.description}")
