@@ -19,12 +19,13 @@ from jmsbridge.spi import (
     SubscriptionUnknown,
 )
 from jmsbridge.spi import Channel as SpiChannel
+from jmsbridge.transport.network.diagnosis import CLOSE_FIRST
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_amqp.administration.admin import AmqpAdmin
 from jmsbridge_amqp.channel import Channel
 from jmsbridge_amqp.connection.capabilities import ANONYMOUS_RELAY, native_of
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import CLOSE_FIRST, connect_error
+from jmsbridge_amqp.connection.errors import connect_error
 from jmsbridge_amqp.connection.opening import Facts, Redirected, open_connection
 from jmsbridge_amqp.connection.options import AmqpOptions
 from jmsbridge_amqp.facts import LinkFacts

@@ -16,11 +16,11 @@ from jmsbridge.core.runtime.interrupts import Work, start_whole
 from jmsbridge.core.runtime.waiting import LONGEST_WAIT, WaitSet
 from jmsbridge.errors import IllegalStateException
 
-__all__ = ["LoopExecutor", "Port", "in_task", "running_loop", "wait_changed"]
+__all__ = ["LoopExecutor", "Port", "in_task", "wait_changed"]
 
 log = logging.getLogger("jmsbridge.aio")
 
-running_loop = asyncio._get_running_loop
+_running_loop = asyncio._get_running_loop
 """The loop that runs in the calling thread, or None."""
 
 
@@ -58,7 +58,7 @@ class Port:
 
     def check(self) -> None:
         """IllegalState in another event loop than the one that this belongs to, and in a forked process."""
-        if running_loop() is not self.loop:
+        if _running_loop() is not self.loop:
             if os.getpid() != self._pid:
                 raise IllegalStateException(
                     "this connection was opened in another process; open a new one after a fork"
@@ -75,7 +75,7 @@ class Port:
         if self._woken == coming and not self.loop.is_closed():
             return True
         try:
-            if running_loop() is self.loop:
+            if _running_loop() is self.loop:
                 self.loop.call_soon(self._run)
             else:
                 self.wakes += 1
@@ -163,7 +163,7 @@ class LoopExecutor:
 
     def is_current(self) -> bool:
         """Whether the caller runs in the loop, where nothing may wait."""
-        return running_loop() is self._port.loop or self._stand_in.is_current()
+        return _running_loop() is self._port.loop or self._stand_in.is_current()
 
     def close(self) -> None:
         """Call ``work`` no more."""

@@ -74,8 +74,8 @@ class JsonConverter:
     ``types`` is the allow-list, from the names in messages to types; of several names for a type the first is written.
     A name that is not in it is refused, and so is an object whose type is not in it. Without ``types`` no name is
     written or read. ``type_property`` is the property with the name; ``_type`` and ``_classname`` are read as well.
-    ``as_bytes`` writes a bytes message instead of a text message; both are read. ``max_size`` (bytes) and
-    ``max_depth`` limit the JSON, both ways.
+    ``as_bytes`` writes a bytes message instead of a text message; both are read. ``max_size`` limits the
+    bytes of JSON that is written or read, ``max_depth`` the nesting of what is read.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from jmsbridge.config.redelivery import RedeliveryPolicy
 from jmsbridge.config.suggest import nearest
 from jmsbridge.errors import ConfigurationError
 
-__all__ = ["for_everything", "policy_for", "read_policies"]
+__all__ = ["policy_for", "read_policies"]
 
 _GLOBAL = {
     "first_delay": "redelivery_delay_first",
@@ -34,10 +34,10 @@ def policy_for(options: Options, name: str, topic: bool) -> RedeliveryPolicy:
     result, since each call searches again.
     """
     key = _matching(options.redelivery, f"{'topic' if topic else 'queue'}:{name}")
-    return for_everything(options) if key is None else options.redelivery[key]
+    return _for_everything(options) if key is None else options.redelivery[key]
 
 
-def for_everything(options: Options) -> RedeliveryPolicy:
+def _for_everything(options: Options) -> RedeliveryPolicy:
     """The policy of destinations without an entry."""
     return RedeliveryPolicy(**{field: getattr(options, option) for field, option in _GLOBAL.items()})
 
@@ -58,7 +58,7 @@ def read_policies(tables: Given, options: Options, origins: dict[str, str]) -> d
         name = names[pattern]
         table = _table(name, tables.value[name])
         below = _matching(found, pattern.removesuffix(_ANY))
-        base = for_everything(options) if below is None else found[below]
+        base = _for_everything(options) if below is None else found[below]
         values = {field: _field(name, field, each) for field, each in table.items()}
         found[pattern] = msgspec.structs.replace(base, **values)
         for field in RedeliveryPolicy.__struct_fields__:

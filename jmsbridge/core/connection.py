@@ -43,11 +43,11 @@ _connections: "weakref.WeakSet[ConnectionCore]" = weakref.WeakSet()
 class ConnectionCore:
     """Belongs to a Connection; thread-safe."""
 
-    def __init__(self, target: Target, backend: Backend, clock: Clock = clocks.system) -> None:
+    def __init__(self, target: Target, backend: Backend) -> None:
         self.name = f"c{next(sequence)}"
         self.options = target.options
         self.target = target
-        self.clock = clock
+        self.clock: Clock = clocks.system
         self.life = CloseState(Rank.CONNECTION)
         self.delivery = DeliverySwitch()
         self.exception_listener: Callable[[Any], None] | None = None
@@ -67,7 +67,7 @@ class ConnectionCore:
         self.returned = ReturnedDeliveries()
         self.lost_ids = LostIds()
         self.supervisor = Supervisor(
-            self.name, backend, target.endpoints, target.options, target.backend_options, clock, self
+            self.name, backend, target.endpoints, target.options, target.backend_options, self.clock, self
         )
         with translated:
             self.supervisor.connect()

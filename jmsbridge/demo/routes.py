@@ -18,15 +18,15 @@ from jmsbridge.demo.lines import (
 )
 from jmsbridge.demo.report import Leg
 
-__all__ = ["BATCH", "CONSUMERS", "PRODUCERS", "by_queue", "by_topic", "by_transaction", "request_and_reply"]
+__all__ = ["by_queue", "by_topic", "by_transaction", "request_and_reply"]
 
-PRODUCERS = 3
-CONSUMERS = 2
-BATCH = 100
+_PRODUCERS = 3
+_CONSUMERS = 2
+_BATCH = 100
 
 
 def _shares(files: list[TextFile]) -> list[list[TextFile]]:
-    return [files[number::PRODUCERS] for number in range(PRODUCERS)]
+    return [files[number::_PRODUCERS] for number in range(_PRODUCERS)]
 
 
 def _count(files: list[TextFile]) -> int:
@@ -36,7 +36,7 @@ def _count(files: list[TextFile]) -> int:
 def by_queue(connection: Connection, files: list[TextFile], queue: Queue) -> list[Leg]:
     """Several producers and consumers on one queue, each in its thread with its session."""
     completions, collected = Completions(), Collected(_count(files))
-    sessions = [connection.create_session() for _ in range(CONSUMERS)]
+    sessions = [connection.create_session() for _ in range(_CONSUMERS)]
     jobs: list[Callable[[], None]] = [
         partial(send_files, connection, queue, part, completions) for part in _shares(files)
     ]
@@ -51,7 +51,7 @@ def by_queue(connection: Connection, files: list[TextFile], queue: Queue) -> lis
     in_threads(jobs, meanwhile=end)
     seconds = time.perf_counter() - started
     missing = () if completions.completed == _count(files) else ("not every send was completed",)
-    what = f"queue, {PRODUCERS} to {CONSUMERS} threads"
+    what = f"queue, {_PRODUCERS} to {_CONSUMERS} threads"
     return [Leg(what, len(collected.lines), seconds, (*completions.problems, *missing, *compare(files, collected)))]
 
 
@@ -95,7 +95,7 @@ def by_transaction(connection: Connection, files: list[TextFile], source: Queue,
     moved, rolled_back = 0, False
     started = time.perf_counter()
     while moved < total:
-        batch = [consumer.receive(timeout=PATIENCE) for _ in range(min(BATCH, total - moved))]
+        batch = [consumer.receive(timeout=PATIENCE) for _ in range(min(_BATCH, total - moved))]
         for message in batch:
             if message is None:
                 return [Leg("transactions", moved, time.perf_counter() - started, ("a line did not arrive",))]

@@ -1,6 +1,6 @@
 """Spring's factories of listener containers and templates: what their beans say of listeners and of sends."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tree_sitter import Node
@@ -26,27 +26,25 @@ class Factory(NamedTuple):
     client_id: str | None = None
 
 
-def factories(units: Sequence[Unit], texts_of: Callable[[Unit], Texts]) -> dict[str, Factory]:
-    """The factories by the names of their beans; left out are those whose beans of one name say different things."""
+def factories(units: Sequence[Unit], texts: Mapping[str, Texts]) -> dict[str, Factory]:
+    """The factories by the names of their beans; left out are those whose beans of one name say different things.
+
+    ``texts`` are those of each file, by its path.
+    """
     found: dict[str, set[Factory]] = {}
-    for unit in units:
-        texts = texts_of(unit)
-        for node in walk(unit.root):
-            for name in _names(node, texts, "JmsListenerContainerFactory"):
-                found.setdefault(name, set()).add(_factory(node, texts))
+    for name, bean, known in _beans(units, texts, "JmsListenerContainerFactory"):
+        found.setdefault(name, set()).add(_factory(bean, known))
     return {name: said.pop() for name, said in found.items() if len(said) == 1}
 
 
-def topic_senders(units: Sequence[Unit], texts_of: Callable[[Unit], Texts]) -> dict[str, frozenset[str]]:
+def topic_senders(units: Sequence[Unit], texts: Mapping[str, Texts]) -> dict[str, frozenset[str]]:
     """By file, the names of the templates that send to topics: of beans, of what is injected, and of variables."""
     beans = {
         name
-        for unit in units
-        for node in walk(unit.root)
-        for name in _names(node, texts_of(unit), "JmsTemplate")
-        if text(_said(node).get("setPubSubDomain")) == "true"
+        for name, bean, _ in _beans(units, texts, "JmsTemplate")
+        if text(_said(bean).get("setPubSubDomain")) == "true"
     }
-    return {unit.path: frozenset({*beans, *_other_names(unit, texts_of(unit), beans)}) for unit in units}
+    return {unit.path: frozenset({*beans, *_other_names(unit, texts[unit.path], beans)}) for unit in units}
 
 
 def _other_names(unit: Unit, texts: Texts, beans: set[str]) -> Iterator[str]:
@@ -67,12 +65,16 @@ def _is_in_bean(node: Node) -> bool:
     return above is not None and any(mark == "Bean" for mark, _ in annotations(above))
 
 
-def _names(node: Node, texts: Texts, kind: str) -> Iterator[str]:
-    """The names of a bean of this kind."""
-    if node.type == "method_declaration" and simple(node.child_by_field_name("type")).endswith(kind):
-        for mark, values in annotations(node):
-            if mark == "Bean":
-                yield texts.of(values.get("value") or values.get("name")) or text(node.child_by_field_name("name"))
+def _beans(units: Sequence[Unit], texts: Mapping[str, Texts], kind: str) -> Iterator[tuple[str, Node, Texts]]:
+    """The beans of this kind: the name, the method, and the texts of its file."""
+    for unit in units:
+        known = texts[unit.path]
+        for node in walk(unit.root):
+            if node.type == "method_declaration" and simple(node.child_by_field_name("type")).endswith(kind):
+                own = text(node.child_by_field_name("name"))
+                for mark, values in annotations(node):
+                    if mark == "Bean":
+                        yield known.of(values.get("value") or values.get("name")) or own, node, known
 
 
 def _factory(bean: Node, texts: Texts) -> Factory:

@@ -7,7 +7,7 @@ from jmsbridge.java_api import INTERFACES, LEFT_OUT, PARENTS, inherited
 from jmsbridge.java_api.others import others
 from jmsbridge.migrate.names import is_exception
 
-__all__ = ["Method", "is_a", "method_of"]
+__all__ = ["Method", "method_of"]
 
 # The words of the table that are no names of Java types.
 _JAVA = {
@@ -39,13 +39,13 @@ class Method:
         return f"{self.owner}.{self.name}({inside})"
 
 
-def is_a(kind: str, other: str) -> bool:
+def _is_a(kind: str, other: str) -> bool:
     """Whether one interface of the API is, or extends, another."""
     if kind == other:
         return True
     if other == "Destination" and kind in {"Queue", "Topic"}:
         return True
-    return any(is_a(parent, other) for parent in PARENTS.get(kind, ()))
+    return any(_is_a(parent, other) for parent in PARENTS.get(kind, ()))
 
 
 def method_of(kind: str, name: str, given: Sequence[str] | None) -> Method | None:
@@ -71,7 +71,7 @@ def _closeness(wanted: str, given: str) -> int:
     if not given or given.startswith("project:"):
         return 0
     known = wanted in INTERFACES or wanted in LEFT_OUT
-    return 2 if is_a(given, _JAVA.get(wanted, wanted)) else -2 if known or wanted.endswith("Body") else 0
+    return 2 if _is_a(given, _JAVA.get(wanted, wanted)) else -2 if known or wanted.endswith("Body") else 0
 
 
 def _candidates(kind: str, name: str) -> Iterator[Method]:

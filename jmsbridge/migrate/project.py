@@ -66,8 +66,8 @@ def read_project(path: Path) -> Project:
     configuration = Configuration(project.root, project.configuration)
     listeners: list[tuple[str, Consumed]] = []
     texts = {unit.path: Texts(project.index, unit, configuration.near(unit.path)) for unit in units}
-    made_by = factories(units, lambda unit: texts[unit.path])
-    to_topics = topic_senders(units, lambda unit: texts[unit.path])
+    made_by = factories(units, texts)
+    to_topics = topic_senders(units, texts)
     for unit in units:
         calls = Calls(project.index, unit, texts[unit.path], to_topics[unit.path])
         _look(unit, project, calls, Beans(project.index, unit, texts[unit.path], made_by))

@@ -5,13 +5,13 @@ from collections.abc import Collection
 from jmsbridge.spi import Native
 from jmsbridge_amqp.connection.products import Product
 
-__all__ = ["ANONYMOUS_RELAY", "DELAYED_DELIVERY", "DESIRED", "NATIVE", "SHARED_SUBS", "native_of"]
+__all__ = ["ANONYMOUS_RELAY", "DESIRED", "NATIVE", "native_of"]
 
 ANONYMOUS_RELAY = "ANONYMOUS-RELAY"
-DELAYED_DELIVERY = "DELAYED_DELIVERY"
-SHARED_SUBS = "SHARED-SUBS"
+_DELAYED_DELIVERY = "DELAYED_DELIVERY"
+_SHARED_SUBS = "SHARED-SUBS"
 _SOLE_CONNECTION = "sole-connection-for-container"
-DESIRED = (_SOLE_CONNECTION, DELAYED_DELIVERY, ANONYMOUS_RELAY, SHARED_SUBS)
+DESIRED = (_SOLE_CONNECTION, _DELAYED_DELIVERY, ANONYMOUS_RELAY, _SHARED_SUBS)
 """The capabilities that the client asks for when it connects."""
 
 NATIVE = (
@@ -47,10 +47,10 @@ NATIVE = (
 def native_of(product: Product, offered: Collection[str], dead_letters: str) -> Native:
     """What a link can do: what the broker's product always has, and what this broker offered."""
     native = product.native
-    if DELAYED_DELIVERY in offered:
+    if _DELAYED_DELIVERY in offered:
         native |= Native.DELAY
     if _SOLE_CONNECTION in offered:
         native |= Native.CLIENT_ID | Native.EXCLUSIVE_DURABLE  # within one connection the client checks the latter
-    if SHARED_SUBS in offered:
+    if _SHARED_SUBS in offered:
         native |= Native.SHARED | Native.SHARED_DURABLE
     return native if dead_letters else native & ~Native.REJECT

@@ -19,11 +19,11 @@ from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge_amqp.connection.errors import Failure, failure_of, loss
 from jmsbridge_amqp.connection.proton_calls import Listener, best_calls
 
-__all__ = ["WRONG_PROTOCOL", "Driver", "Droppable"]
+__all__ = ["Driver", "Droppable"]
 
 log = logging.getLogger("jmsbridge.amqp")
 
-WRONG_PROTOCOL = "jmsbridge:wrong-protocol"
+_WRONG_PROTOCOL = "jmsbridge:wrong-protocol"
 """The condition when the server does not speak AMQP 1.0."""
 
 _HIGH = 1 << 18  # with so many bytes waiting for the socket, proton is not asked for more
@@ -160,7 +160,7 @@ class Driver:
             hint = "it speaks AMQP 0-9-1; if it is RabbitMQ, write rabbitmq:// instead of amqp://"
         else:
             hint = "it does not speak AMQP 1.0; is it another protocol's port, or one that expects TLS (amqps://)?"
-        self._fail(Failure(WRONG_PROTOCOL, hint))
+        self._fail(Failure(_WRONG_PROTOCOL, hint))
 
     def _pump(self) -> None:
         if self._started and not self._pumping:

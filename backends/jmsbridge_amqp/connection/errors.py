@@ -16,10 +16,9 @@ from jmsbridge.spi import (
     SendRefused,
     SubscriptionRefused,
 )
-from jmsbridge.transport.network.diagnosis import link_lost, not_connected
+from jmsbridge.transport.network.diagnosis import CLOSE_FIRST, link_lost, not_connected
 
 __all__ = [
-    "CLOSE_FIRST",
     "FULL",
     "IN_USE",
     "UNAUTHORIZED",
@@ -28,7 +27,6 @@ __all__ = [
     "connect_error",
     "failure_of",
     "loss",
-    "open_refused",
     "send_error",
 ]
 
@@ -44,12 +42,6 @@ _INVALID_FIELD: Final = "amqp:invalid-field"
 
 IN_USE: Final = frozenset({"amqp:internal-error", "amqp:illegal-state", "amqp:resource-locked"})
 """The conditions with which brokers refuse a subscription because of its other consumer."""
-
-CLOSE_FIRST: Final = (
-    "close that one first; the session of one that is closed must first "
-    "acknowledge, commit or roll back what it received"
-)
-"""What to do if a subscription has a consumer: one that is closed counts until its messages are settled."""
 
 
 class Failure(Exception):
@@ -95,14 +87,14 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
     """The error for a connection that could not be opened."""
     made: BackendError
     if isinstance(error, Failure):
-        made = open_refused(error, endpoint)
+        made = _open_refused(error, endpoint)
     else:
         made = not_connected(error, endpoint, "an AMQP 1.0 broker", _TLS_PORT)
     made.__cause__ = error
     return made
 
 
-def open_refused(failure: Failure, endpoint: Endpoint) -> BackendError:
+def _open_refused(failure: Failure, endpoint: Endpoint) -> BackendError:
     """The error for a connection that the broker refused."""
     if failure.name == "jmsbridge:wrong-protocol":
         return ConnectFailed(f"{endpoint}: {failure.description}")

@@ -6,7 +6,7 @@ from uuid import UUID
 from jmsbridge_amqp.protocol.errors import Unencodable
 from jmsbridge_amqp.protocol.writing import binary, name_string
 
-__all__ = ["Ulong", "correlation_id", "encode", "encode_text", "message_id"]
+__all__ = ["Ulong", "correlation_id", "encode", "message_id"]
 
 _NO_PREFIX: Final = "ID:AMQP_NO_PREFIX:"
 _STRING: Final = "ID:AMQP_STRING:"
@@ -48,10 +48,10 @@ def encode(value: str | bytes) -> bytes:
     """The AMQP value of an id; Unencodable if the text after a marker is not of the marker's type."""
     if isinstance(value, bytes):
         return binary(value)
-    return encode_text(value) if value.startswith("ID:AMQP_") else name_string(value)
+    return _encode_text(value) if value.startswith("ID:AMQP_") else name_string(value)
 
 
-def encode_text(value: str) -> bytes:
+def _encode_text(value: str) -> bytes:
     """``encode`` for a text that may have a marker."""
     marker = next((each for each in _MARKERS if value.startswith(each)), None)
     if marker is None:

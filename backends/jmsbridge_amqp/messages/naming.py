@@ -7,9 +7,9 @@ import msgspec
 
 from jmsbridge.spi import Address
 
-__all__ = ["DESTINATION", "Naming", "kind_byte"]
+__all__ = ["Naming", "kind_byte"]
 
-DESTINATION: Final = {0: (False, False), 1: (True, False), 2: (False, True), 3: (True, True)}
+_DESTINATION: Final = {0: (False, False), 1: (True, False), 2: (False, True), 3: (True, True)}
 """By the byte of ``x-opt-jms-dest``: whether it is a topic, and whether it is temporary."""
 
 _NODES_OF_CLASSIC: Final = ("temp-queue://", "temp-topic://")  # complete addresses, made by the broker
@@ -46,7 +46,7 @@ class Naming(msgspec.Struct, frozen=True):
         """
         if text == self.text(own):
             return own
-        topic, temporary = DESTINATION.get(kind, (own.topic, False))
+        topic, temporary = _DESTINATION.get(kind, (own.topic, False))
         name = text
         if self.queue_prefix and text.startswith(_NODES_OF_CLASSIC):
             topic, temporary = text.startswith(_NODES_OF_CLASSIC[1]), True

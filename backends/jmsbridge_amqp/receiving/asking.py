@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from jmsbridge.spi import Arrival, BackendError, Channel, Interest, LinkLost, SubscriptionRefused
-from jmsbridge_amqp.connection.errors import CLOSE_FIRST
+from jmsbridge.transport.network.diagnosis import CLOSE_FIRST
 
 __all__ = ["NoEvents", "OtherLink", "asked_apart"]
 

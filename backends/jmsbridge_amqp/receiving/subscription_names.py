@@ -5,7 +5,7 @@ from collections import Counter
 from threading import Lock
 
 from jmsbridge.spi import Address, AddressRefused, Interest, SubscriptionRefused
-from jmsbridge_amqp.connection.errors import CLOSE_FIRST
+from jmsbridge.transport.network.diagnosis import CLOSE_FIRST
 
 __all__ = ["SubscriptionNames", "first_name"]
 

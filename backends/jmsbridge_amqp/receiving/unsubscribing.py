@@ -8,10 +8,11 @@ from typing import Any
 import proton
 
 from jmsbridge.spi import BackendError, SubscriptionRefused, SubscriptionUnknown
+from jmsbridge.transport.network.diagnosis import CLOSE_FIRST
 from jmsbridge.transport.network.link_life import Done
 from jmsbridge_amqp.connection.amqp_link import Attached
 from jmsbridge_amqp.connection.driver import Driver
-from jmsbridge_amqp.connection.errors import CLOSE_FIRST, Failure, attach_error
+from jmsbridge_amqp.connection.errors import Failure, attach_error
 from jmsbridge_amqp.connection.terminus import OUTCOMES, symbols
 from jmsbridge_amqp.connection.trial import try_link
 

@@ -39,7 +39,7 @@ from jmsbridge_pulsar.messages.conventions import (
 from jmsbridge_pulsar.messages.names import Names
 from jmsbridge_pulsar.messages.typed_texts import READ
 
-__all__ = ["decode", "id_of"]
+__all__ = ["decode"]
 
 _MOST_TIME: Final = (1 << 63) - 1
 _RAW: Final = BodyKind.BYTES
@@ -99,7 +99,7 @@ def decode(
     )
 
 
-def id_of(ledger: int, entry: int, partition: int, batch: int) -> str:
+def _id_of(ledger: int, entry: int, partition: int, batch: int) -> str:
     """The id of a message whose sender chose none, as Starlight for JMS makes it."""
     whole = f"ID:{ledger}:{entry}:{partition}"
     return whole if batch < 0 else f"{whole}:{batch}"
@@ -164,7 +164,7 @@ def _message_id(wire: Mapping[str, str], side: Side, message_id: tuple[int, int,
     known = wire.get(ID, side.id)
     if known is not None:
         return known
-    return None if side.no_id else id_of(*message_id)
+    return None if side.no_id else _id_of(*message_id)
 
 
 def _reply_to(wire: Mapping[str, str], names: Names, temporary: bool | None) -> Address | None:

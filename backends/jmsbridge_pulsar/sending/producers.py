@@ -7,7 +7,6 @@ that are passed on together become one entry, and its receipt is theirs.
 On a partitioned topic, and without batching, the library sends each message by itself.
 """
 
-import contextlib
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
@@ -184,10 +183,13 @@ class _Producer:
     def _refuse(self, error: BackendError) -> None:
         """It cannot be opened: nothing was sent. The next message tries again."""
         self._forget(self)
+        self._fail_waiting(error)
+        self._look_closing()
+
+    def _fail_waiting(self, error: BackendError) -> None:
         waiting, self._waiting = self._waiting, deque()
         for outgoing in waiting:
             outgoing.fail(error)
-        self._look_closing()
 
     def send(self, outgoing: Outgoing) -> None:
         """Pass it on, or let it wait until the producer is open."""
@@ -304,9 +306,7 @@ class _Producer:
         """The broker has closed it, and does not let it in again: what is under way has no answer."""
         for outgoing in self._take_under_way():
             outgoing.fail(error)
-        waiting, self._waiting = self._waiting, deque()
-        for outgoing in waiting:
-            outgoing.fail(BackendError(str(error)))  # it was not sent
+        self._fail_waiting(BackendError(str(error)))  # not in doubt: it was not sent
         self._replace()
 
     def _take_under_way(self) -> list[Outgoing]:
@@ -346,8 +346,6 @@ class _Producer:
         for outgoing in (*self._take_under_way(), *self._entry):
             outgoing.fail(late)
         self._entry = []
-        with contextlib.suppress(IndexError):
-            while True:
-                self._waiting.popleft().fail(early)
+        self._fail_waiting(early)
         self._look_closing()
         self._producer = None  # it holds threads of the library

@@ -11,11 +11,11 @@ from jmsbridge.codecs.javatext import double_text
 from jmsbridge.selectors import compile_selector, tree
 from jmsbridge.spi import NotSupported
 
-__all__ = ["MAX_BYTES", "MAX_NESTING", "erlang_selector"]
+__all__ = ["MAX_NESTING", "erlang_selector"]
 
 MAX_NESTING: Final = 16
 """The nesting of tuples and lists that the plugin accepts; RabbitMQ 4.0 and earlier accept any."""
-MAX_BYTES: Final = 65_536
+_MAX_BYTES: Final = 65_536
 """The limit for the text, which must fit into one frame."""
 
 _UNSEEN: Final = frozenset(
@@ -33,9 +33,9 @@ def erlang_selector(selector: str, broker: str) -> str:
     except _Unable as error:
         why = str(error)
     else:
-        if depth <= MAX_NESTING and size <= MAX_BYTES:
+        if depth <= MAX_NESTING and size <= _MAX_BYTES:
             return f"{text}."
-        why = f"its nesting is {depth} (at most {MAX_NESTING}) and its size {size} bytes (at most {MAX_BYTES})"
+        why = f"its nesting is {depth} (at most {MAX_NESTING}) and its size {size} bytes (at most {_MAX_BYTES})"
     raise NotSupported(
         f"{broker} cannot evaluate the selector {selector[:80]!r}: {why}; change the selector, or leave the option"
         " topic_selectors at client"

@@ -13,9 +13,9 @@ from jmsbridge.spi import Address, BodyKind, Byte, Char, Envelope, Float, Long, 
 from jmsbridge_rabbitmq.protocol.cache import Cache
 from jmsbridge_rabbitmq.protocol.fields import Unencodable, text
 
-__all__ = ["CLASSES", "CLIENT", "DESTINATION", "HEADER", "JAVA_EXCHANGES", "encode"]
+__all__ = ["CLASSES", "CLIENT", "DESTINATION", "HEADER", "encode"]
 
-JAVA_EXCHANGES: Final = {
+_JAVA_EXCHANGES: Final = {
     (False, False): "jms.durable.queues",
     (False, True): "",
     (True, False): "jms.durable.topic",
@@ -92,7 +92,7 @@ def _object(address: Address, handle: int) -> bytes:
     return b"".join(
         (
             bytes((0, not address.topic, address.temporary)),
-            b"\x74" + _utf(JAVA_EXCHANGES[address.topic, address.temporary]),
+            b"\x74" + _utf(_JAVA_EXCHANGES[address.topic, address.temporary]),
             b"\x74" + _utf(address.name),
             again,
             again,

@@ -12,7 +12,6 @@ from jmsbridge.spi import Byte, Float, Long, Short
 from jmsbridge_rabbitmq.protocol.cache import Cache
 
 __all__ = [
-    "MAX_DEPTH",
     "Malformed",
     "Names",
     "NotFinite",
@@ -23,13 +22,12 @@ __all__ = [
     "encode_pairs",
     "encode_table",
     "field",
-    "longstr",
     "strict_text",
     "text",
     "without",
 ]
 
-MAX_DEPTH: Final = 32
+_MAX_DEPTH: Final = 32
 """The maximum nesting of tables and arrays."""
 
 _MOST_NAMES: Final = 4096
@@ -147,7 +145,7 @@ def strict_text(data: bytes) -> str:
             raise Malformed(f"a text is not valid UTF-8 from its byte {error.start} on") from error
 
 
-def longstr(value: str) -> bytes:
+def _longstr(value: str) -> bytes:
     """A text after its four-byte length."""
     data = _utf8(value)
     return len(data).to_bytes(4, "big") + data
@@ -219,7 +217,7 @@ def _encode_other(value: Any) -> bytes:
     if isinstance(value, bytes):
         return b"x" + _pack_size(len(value)) + value
     if isinstance(value, str):
-        return b"S" + longstr(value)
+        return b"S" + _longstr(value)
     try:
         if isinstance(value, int):
             return struct.pack(">Bq", 0x6C, value)
@@ -314,8 +312,8 @@ def _decode_other(data: bytes, offset: int, end: int, kind: int, depth: int) -> 
         if stop > end:
             raise Malformed(f"a text or byte array extends {stop - end} bytes beyond its table")
         return (data[start:stop] if kind == 0x78 else text(data[start:stop])), stop
-    if depth >= MAX_DEPTH:
-        raise Malformed(f"tables and arrays are nested more than {MAX_DEPTH} levels deep")
+    if depth >= _MAX_DEPTH:
+        raise Malformed(f"tables and arrays are nested more than {_MAX_DEPTH} levels deep")
     if kind == 0x46:  # F
         return _decode_table(data, offset, end, depth + 1)
     if kind == 0x41:  # A

@@ -15,7 +15,7 @@ from jmsbridge.spi import (
     SelectorRefused,
     SubscriptionRefused,
 )
-from jmsbridge.transport.network.diagnosis import NO_MORE_SOCKETS, link_lost, not_connected
+from jmsbridge.transport.network.diagnosis import CLOSE_FIRST, NO_MORE_SOCKETS, link_lost, not_connected
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
@@ -97,10 +97,7 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
 
 def in_use(key: str) -> SubscriptionRefused:
     """The error for a durable subscription that a session of this connection has."""
-    return SubscriptionRefused(
-        f"durable subscription {key!r} has a consumer; close that one first; the session of one that is closed must "
-        "first acknowledge, commit or roll back what it received"
-    )
+    return SubscriptionRefused(f"durable subscription {key!r} has a consumer; {CLOSE_FIRST}")
 
 
 def has_no_host(error: BaseException) -> bool:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["FAULT", "RESERVED", "SIDE", "TYPES", "is_plain_name"]
+__all__ = ["FAULT", "SIDE", "TYPES", "is_plain_name"]
 
 SIDE: Final = "jb_message"
 """JSON with what STOMP has no header for: see ``encoding.Side``."""
@@ -12,7 +12,7 @@ TYPES: Final = "jb_types"
 FAULT: Final = "JMS_jmsbridge_fault"
 """The property with the reason why a message could not be decoded."""
 
-RESERVED: Final = frozenset(
+_RESERVED: Final = frozenset(
     {
         *("ack", "amq-msg-type", "breadcrumbId", "browser", "content-length", "content-type", "correlation-id"),
         *("destination", "destination-type", "durable-subscription-name", "expires", "heart-beat", "host", "id"),
@@ -36,7 +36,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def _decide(name: str) -> bool:
-    return name not in RESERVED and not name.startswith(_PREFIXES) and name.replace("$", "_").isidentifier()
+    return name not in _RESERVED and not name.startswith(_PREFIXES) and name.replace("$", "_").isidentifier()
 
 
 _decide_once: Final = lru_cache(1024)(_decide)

@@ -59,7 +59,8 @@ class Sender:
         self._facts = facts
         self._life = facts.sockets.life
         self._ready = ready
-        self._lost = lost
+        self.lose = lost
+        """Gives up the channel, with this error."""
         self._shared = shared
         self._socket = shared
         self._rule = rule
@@ -151,7 +152,7 @@ class Sender:
                 if fails_alone(error):
                     lost = _as_lost(connect_error(error, self._life.endpoint))
                     self._connected(lost)
-                    self._lost(lost)
+                    self.lose(lost)
                 else:
                     self._life.die(error)
 
@@ -236,7 +237,7 @@ class Sender:
         text = f"{self._life.broker} ended a socket, because it refused a message ({refusal})"
         if socket is not None and (socket.owed or socket.subscriptions):
             socket.answer_open(lambda doubt: ChannelLost(text, in_doubt=doubt))
-            self._lost(ChannelLost(text))
+            self.lose(ChannelLost(text))
         else:
             self._ready()
         self._look()
@@ -250,10 +251,6 @@ class Sender:
             socket.stray = None
             socket.close(ignored)
         return True
-
-    def lose(self, error: BackendError) -> None:
-        """Give up the channel."""
-        self._lost(error)
 
     def end(self, error: Callable[[bool], BackendError]) -> None:
         """Answer everything: the channel or the link is lost; ``error`` is told whether the message was written."""

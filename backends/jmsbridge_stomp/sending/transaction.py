@@ -274,6 +274,6 @@ class Transaction:
         """Whether it has begun."""
         return self._id is not None
 
-    def end(self, error: ChannelLost | BackendError) -> None:
+    def end(self, error: BackendError) -> None:
         """The channel is lost, and with it the transaction."""
         self._error = self._error or error

@@ -13,7 +13,6 @@ from jmsbridge.config.masking import is_secret
 
 __all__ = [
     "AT_RUN_TIME",
-    "ENDLESS",
     "UNLIMITED",
     "Unlike",
     "attempts",
@@ -126,7 +125,7 @@ class Unlike(ValueError):
     """A value without an equivalent here; the text is the reason, for a note."""
 
 
-ENDLESS = "waits always have a deadline here; the default is used"
+_ENDLESS = "waits always have a deadline here; the default is used"
 AT_RUN_TIME = "its value is known only when the program runs: put it into the profile by hand, in seconds"
 UNLIMITED = "there is always a limit here; the default is used"
 
@@ -137,7 +136,7 @@ def milliseconds(text: str) -> float | int | str:
         return f"{text}ms"
     value = float(text)
     if value < 0:
-        raise Unlike(ENDLESS)
+        raise Unlike(_ENDLESS)
     return whole(value / 1000)
 
 
@@ -145,7 +144,7 @@ def deadline(text: str, seconds: Callable[[str], float | int | str] = millisecon
     """``milliseconds`` for options where 0 also means "for ever"."""
     value = seconds(text)
     if value == 0:
-        raise Unlike(ENDLESS)
+        raise Unlike(_ENDLESS)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Explains in words why a connection failed."""
+"""Explains in words why a connection failed, or a subscription is refused."""
 
 import errno
 import ssl
@@ -6,6 +6,7 @@ import ssl
 from jmsbridge.spi import ConnectFailed, Endpoint, LinkLost
 
 __all__ = [
+    "CLOSE_FIRST",
     "NO_MORE_SOCKETS",
     "SILENT",
     "causes",
@@ -23,6 +24,11 @@ SILENT = (
     "Such a port may take the connection and stay silent"
 )
 """What to check if a server takes the connection and then says nothing."""
+CLOSE_FIRST = (
+    "close that one first; the session of one that is closed must first "
+    "acknowledge, commit or roll back what it received"
+)
+"""What to do if a subscription has a consumer: one that is closed counts until its messages are settled."""
 _MOST = 20
 _NOT_VALID_NOW = (9, 10)  # OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED
 

@@ -16,7 +16,6 @@ Row = tuple[str, dict[str, Any], Notes]
 
 ENDLESS = ("dropped", "always have a deadline")
 UNLIMITED = ("dropped", "always a limit")
-SAME = ("dropped", "is set by")
 
 QPID: list[Row] = [
     ("jms.sendTimeout=-1", {}, {"jms.sendTimeout": ENDLESS}),

@@ -12,7 +12,6 @@ import pytest
 __all__ = ["Crew", "crew", "path"]
 
 _ROOT = Path(__file__).parents[3]
-_WORKER = "tests.embedded.file.worker"
 
 
 class Crew:
