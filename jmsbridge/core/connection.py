@@ -15,7 +15,7 @@ from jmsbridge.core.links.temporaries import Temporaries
 from jmsbridge.core.naming import sequence
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.delivery import DeliverySwitch
-from jmsbridge.core.receiving.lost_deliveries import LostIds
+from jmsbridge.core.receiving.lost_deliveries import LostDeliveries
 from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime import clock as clocks
 from jmsbridge.core.runtime.clock import Clock
@@ -65,7 +65,7 @@ class ConnectionCore:
         self._sessions: dict[SessionCore, None] = {}
         self.temporaries = Temporaries(self._has_consumer)
         self.returned = ReturnedDeliveries()
-        self.lost_ids = LostIds()
+        self.lost = LostDeliveries()
         self.supervisor = Supervisor(
             self.name, backend, target.endpoints, target.options, target.backend_options, clock, self
         )
