@@ -369,11 +369,11 @@ class ConnectionCore:
         while sessions := [one for one in self.sessions if one not in done]:  # callbacks may create sessions
             done.update(sessions)
             yield from (partial(session.close_by, deadline) for session in sessions)
-        yield self._end
+        yield partial(self._end, deadline)
 
-    def _end(self) -> None:
+    def _end(self, deadline: float) -> None:
         try:
-            self.temporaries.delete_all(self.supervisor.link)
+            self.temporaries.delete_all(self.supervisor.link, lambda: self.clock.monotonic() >= deadline)
         finally:
             self.supervisor.close()
 
