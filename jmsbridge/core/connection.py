@@ -15,7 +15,7 @@ from jmsbridge.core.links.temporaries import Temporaries
 from jmsbridge.core.naming import sequence
 from jmsbridge.core.plan import Plan
 from jmsbridge.core.receiving.delivery import DeliverySwitch
-from jmsbridge.core.receiving.lost_deliveries import LostIds
+from jmsbridge.core.receiving.lost_deliveries import LostDeliveries
 from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime import clock as clocks
 from jmsbridge.core.runtime.clock import Clock
@@ -65,7 +65,7 @@ class ConnectionCore:
         self._sessions: dict[SessionCore, None] = {}
         self.temporaries = Temporaries(self._has_consumer)
         self.returned = ReturnedDeliveries()
-        self.lost_ids = LostIds()
+        self.lost = LostDeliveries()
         self.supervisor = Supervisor(
             self.name, backend, target.endpoints, target.options, target.backend_options, self.clock, self
         )
@@ -369,11 +369,11 @@ class ConnectionCore:
         while sessions := [one for one in self.sessions if one not in done]:  # callbacks may create sessions
             done.update(sessions)
             yield from (partial(session.close_by, deadline) for session in sessions)
-        yield self._end
+        yield partial(self._end, deadline)
 
-    def _end(self) -> None:
+    def _end(self, deadline: float) -> None:
         try:
-            self.temporaries.delete_all(self.supervisor.link)
+            self.temporaries.delete_all(self.supervisor.link, lambda: self.clock.monotonic() >= deadline)
         finally:
             self.supervisor.close()
 

@@ -122,7 +122,7 @@ class SessionCore:
             connection.report,
             self.calls,
             connection.returned,
-            connection.lost_ids,
+            connection.lost,
             executors.deliver,
         )
 

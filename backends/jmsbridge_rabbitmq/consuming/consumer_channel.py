@@ -5,6 +5,7 @@ Everything here belongs to the I/O thread.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from jmsbridge.spi import AddressRefused, BackendError, SubscriptionRefused
@@ -151,8 +152,21 @@ class ConsumerChannel:
         prefetch = min(prefetch, MOST)
         self._channel.basic_qos(prefetch_count=prefetch)
         self.window, self._unsettled, self._accepted = prefetch, 0, 0
-        thread = self._life.thread
-        timer = thread.call_later(_DEADLINE, self._late)
+        thread, connection = self._life.thread, self._pair.consuming
+
+        timer: Any = None
+
+        def watch() -> None:
+            nonlocal timer
+            timer = thread.call_later(_DEADLINE, partial(late, connection.bytes_received))
+
+        def late(received: int) -> None:
+            if connection.bytes_received == received and self._opening is None:
+                watch()  # perhaps the network stands still: if that lasts, the heart-beat ends the link
+            else:
+                self._late()
+
+        watch()
 
         def started(_: Any) -> None:
             thread.cancel(timer)

@@ -26,6 +26,7 @@ __all__ = [
     "fails_alone",
     "has_no_host",
     "in_use",
+    "is_of_silence",
     "loss",
     "may_read_escapes",
     "refused",
@@ -75,6 +76,11 @@ def loss(error: BaseException, where: str) -> LinkLost:
 def fails_alone(error: BaseException) -> bool:
     """Whether only the socket that could not be opened is concerned, so that the others of its link go on."""
     return isinstance(error, Refusal) or (isinstance(error, OSError) and error.errno in NO_MORE_SOCKETS)
+
+
+def is_of_silence(refusal: Refusal) -> bool:
+    """Whether it refuses nothing: Artemis says so when it has heard nothing from the client, and ends the socket."""
+    return "AMQ229014" in str(refusal)
 
 
 def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:

@@ -81,10 +81,13 @@ class Temporaries:
                 link.delete(made)
                 raise AddressInUse(f"{address} still belongs to the lost link")
 
-    def delete_all(self, link: Link | None) -> None:
-        """Delete all at the end of the connection; failures are logged."""
-        for address in tuple(self._made):
+    def delete_all(self, link: Link | None, is_late: Callable[[], bool]) -> None:
+        """Delete all at the end of the connection, until it is too late; failures are logged."""
+        for number, address in enumerate(tuple(self._made)):
             if link is None:
+                return
+            if is_late():
+                log.warning("%d temporary destinations were not deleted within close_timeout", len(self._made) - number)
                 return
             try:
                 _delete_emulated(link, address)

@@ -15,7 +15,7 @@ from jmsbridge.core.receiving.checks import ArrivalChecks, Report
 from jmsbridge.core.receiving.delivery import Delivery, DeliveryState, DeliverySwitch, Hand, InboxSettings
 from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.core.receiving.listening import Listening
-from jmsbridge.core.receiving.lost_deliveries import LostDeliveries, LostIds
+from jmsbridge.core.receiving.lost_deliveries import LostDeliveries
 from jmsbridge.core.receiving.receiver import Receiver
 from jmsbridge.core.receiving.returned_deliveries import ReturnedDeliveries
 from jmsbridge.core.runtime.calls import MainThreadCalls
@@ -69,7 +69,7 @@ class Incoming:
         report: Report,
         calls: MainThreadCalls,
         returned: ReturnedDeliveries,
-        lost: LostIds,
+        lost: LostDeliveries,
         new_executor: NewExecutor,
     ) -> None:
         self.policy = policy
@@ -88,7 +88,7 @@ class Incoming:
         self._receivers: dict[Receiver, None] = {}
         self._thread: int | None = None  # of the receive in progress
         self._receiving: Receiver | None = None  # the receiver of the receive in progress
-        self._lost = LostDeliveries(lost)
+        self._lost = lost
 
     # ---- receivers
 
@@ -211,7 +211,7 @@ class Incoming:
 
     def message_of(self, delivery: Delivery) -> Any:
         """The message of a delivery; MessageFormat if it cannot be read, after rejecting it."""
-        if not self._lost.known.is_empty:
+        if not self._lost.is_empty:
             self._lost.mark(delivery)
         try:
             return self._make_message(delivery)
@@ -250,8 +250,7 @@ class Incoming:
         """
         delivery.state = _HANDED
         try:
-            self.policy.before_handover(delivery)
-            delivery.inbox.spend(delivery)
+            self.give(delivery)
             self.policy.after_handover(delivery)
             self._receiving = self._thread = None  # as in ``_end_receive``, without a call for each message
             if self._quiet.gates:
@@ -263,6 +262,13 @@ class Incoming:
             self._calls.interrupt = interrupt
             return
         self.hand.delivery = None
+
+    def give(self, delivery: Delivery) -> None:
+        """The application is about to get this message."""
+        self.policy.before_handover(delivery)
+        delivery.inbox.spend(delivery)
+        if delivery.inbox.is_lost():  # since the message was taken: the broker may give it to another session first
+            self._lost.add((delivery,))
 
     def finish_interrupted(self) -> None:
         """Complete an interrupted call. Runs where no signal handler interrupts, while no receive is in progress."""
@@ -278,8 +284,7 @@ class Incoming:
             return
         if delivery.state is _HANDED:
             try:
-                self.policy.before_handover(delivery)
-                delivery.inbox.spend(delivery)
+                self.give(delivery)
                 self.policy.after_handover(delivery)
             except LinkLost as error:
                 log.debug("an acknowledgement is lost with its link: %s", error)
@@ -374,8 +379,9 @@ class Incoming:
     def interrupted(self) -> None:
         """The link is lost: empty all inboxes; the broker delivers the messages again."""
         for receiver in self.receivers:
-            self._lost.add_inbox(receiver.inbox)
+            inbox = receiver.inbox
             self._lost.add(receiver.interrupted())
+            self._lost.add_inbox(inbox)  # last: whatever ``give`` hands over later sees that the link is lost
 
     def resume(self, channel: Channel, patient: bool) -> list[BackendError]:
         """Subscribe all receivers again, without credit.

@@ -154,8 +154,7 @@ class Listening:
         except MessageFormatException:
             return None  # logged and rejected
         delivery.state = _HANDED
-        self._incoming.policy.before_handover(delivery)
-        delivery.inbox.spend(delivery)
+        self._incoming.give(delivery)
         self.has_recovered = False
         return listener, message
 

@@ -224,7 +224,7 @@ class Receiver:
             found = None
         except BackendError as error:
             self._ask_again(inbox)
-            raise translate(error) from error
+            raise translate(error, changes_nothing=True) from error
         self._ask_again(inbox)
         return found
 

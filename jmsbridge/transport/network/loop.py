@@ -15,12 +15,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 __all__ = ["EpollLoop", "IoLoop", "SelectorLoop", "Timer", "new_loop"]
 
 _Task = Callable[[], None]
 _Handler = Callable[[int, int], None]
 
+_READ = 1 << 18  # bytes for one read
 _LONGEST = 3600.0  # seconds; platforms refuse very long waits
 _BROKEN = 0x18  # EPOLLERR | EPOLLHUP
 
@@ -67,6 +69,11 @@ class IoLoop:
         self._stopping = False
         self._wake_lock = threading.RLock()  # guards _closed; a signal handler may enter it again
         self._closed = False
+
+    @cached_property
+    def room(self) -> memoryview:
+        """What a socket reads into, for a moment: one for all of them, since a connection may have thousands."""
+        return memoryview(bytearray(_READ))
 
     # -- from any thread
 

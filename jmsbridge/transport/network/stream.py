@@ -17,7 +17,7 @@ from jmsbridge.transport.network.loop import EpollLoop, SelectorLoop, Timer
 
 __all__ = ["ByteStream"]
 
-_CHUNK = 1 << 18  # bytes for one read
+_CHUNK = 1 << 18  # bytes to decrypt at once
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _MANY = 32  # answers
 _FEW = 2
@@ -55,7 +55,6 @@ class ByteStream:
         self._opened: Callable[[BaseException | None], None] | None = None
         self._tls: _Tls | None = None
         self._unwritten = bytearray()
-        self._room = memoryview(bytearray(_CHUNK))
         self._sent = 0  # bytes that the kernel has taken; with TLS those of its records
         self._watched = 0
         self._reads = loop.READ  # 0 while nothing is to be read
@@ -271,7 +270,8 @@ class ByteStream:
         if connected is None:
             return
         try:
-            data = bytes(self._room[: connected.recv_into(self._room)])  # recv(_CHUNK) maps memory for each read
+            room = self._loop.room
+            data = bytes(room[: connected.recv_into(room)])  # recv would map memory for each read
             if _QUICKACK is not None:  # some brokers write an answer in two parts and wait for our ACK in between
                 connected.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
         except BlockingIOError:

@@ -47,6 +47,20 @@ def test_closing_on_a_silent_broker_takes_one_close_timeout(
     assert time.monotonic() - begun < 2.0
 
 
+def test_a_slow_broker_does_not_get_to_delete_all_temporary_destinations(
+    backend: ScriptedBackend, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are deleted one by one: on a far broker hundreds of them took minutes."""
+    connection = connect(close_timeout=0.2)
+    session = connection.create_session()
+    for _ in range(5):
+        session.create_temporary_queue()
+    backend.script.before["delete"] = lambda _: time.sleep(0.25)  # sleep: longer than close_timeout
+    connection.close()
+    assert backend.script.verbs().count("delete") < 5
+    assert "temporary destinations were not deleted within close_timeout" in caplog.text
+
+
 @pytest.mark.parametrize("what", ["consumer", "session"])
 def test_closing_wakes_a_blocked_receive_and_is_woken_by_it(
     backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch, what: str

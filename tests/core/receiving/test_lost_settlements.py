@@ -193,6 +193,26 @@ def test_two_sessions_with_one_queue(backend: ScriptedBackend, connect: Connect,
     assert _receive(second, 2) == [(True, 2), (False, 1)]
 
 
+@rule("HD-8", "JX-1")
+@pytest.mark.parametrize("mode", MODES)
+def test_a_message_that_is_handed_over_while_the_link_is_lost(
+    backend: ScriptedBackend, connect: Connect, mode: int
+) -> None:
+    """The broker may give it to another session before the first one receives again."""
+    connection = connect()
+    sessions = [connection.create_session(session_mode=mode) for _ in range(2)]
+    first, second = (session.create_consumer(QUEUE) for session in sessions)
+
+    def read(message: Message) -> str:
+        _next_link(backend, 2)
+        return str(message.get_body(str))
+
+    _deliver(backend.link.subscriptions[0], "a")
+    assert first._take(LONG, read) == "a"
+    _deliver(backend.link.subscriptions[1], "a", "b")
+    assert _receive(second, 2) == [(True, 2), (False, 1)]
+
+
 def test_two_sessions_with_subscriptions_to_one_topic(backend: ScriptedBackend, connect: Connect) -> None:
     """Each has its own copy of a message, under one message id."""
     connection = connect(client_id="c")

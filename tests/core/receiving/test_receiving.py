@@ -5,13 +5,23 @@ from collections.abc import Callable
 
 import pytest
 
-from jmsbridge import DUPS_OK_ACKNOWLEDGE, Connection, JMSException, Message, MessageConsumer, Queue, TextMessage
+from jmsbridge import (
+    DUPS_OK_ACKNOWLEDGE,
+    Connection,
+    InDoubtException,
+    JMSException,
+    Message,
+    MessageConsumer,
+    Queue,
+    TextMessage,
+)
+from jmsbridge.core.receiving import receiver
 from jmsbridge.core.receiving.delivery import Delivery, NoDelivery
 from jmsbridge.core.receiving.inbox import Inbox
 from jmsbridge.spi import AccessDenied, Native
 from jmsbridge.testing.marks import pitfall, rule
 from jmsbridge.testing.scripted import Call, ScriptedBackend, text_envelope
-from jmsbridge.testing.suite.support import LONG, eventually, run_thread
+from jmsbridge.testing.suite.support import LONG, eventually, receive_texts, run_thread
 
 Connect = Callable[..., Connection]
 QUEUE = Queue("orders")
@@ -58,6 +68,21 @@ def test_receive_no_wait_waits_briefly_without_drain(backend: ScriptedBackend, c
     message = consumer.receive_no_wait()
     assert isinstance(message, TextMessage)
     assert message.text == "late"
+
+
+def test_a_drain_without_an_answer_is_not_in_doubt(
+    backend: ScriptedBackend, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It changes nothing: what comes later is for the next receive."""
+    monkeypatch.setattr(receiver, "_PATIENCE", 0.1)
+    consumer = connect().create_session().create_consumer(QUEUE)
+    backend.hold("drain")
+    with pytest.raises(JMSException, match="no answer to a drain") as caught:
+        consumer.receive_no_wait()
+    assert not isinstance(caught.value, InDoubtException)
+    [subscription] = backend.links[-1].subscriptions
+    subscription.deliver(text_envelope(QUEUE.address, "late"))
+    assert receive_texts(consumer, 1) == ["late"]
 
 
 @rule("AC-2")

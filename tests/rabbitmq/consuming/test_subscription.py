@@ -239,11 +239,24 @@ def test_a_classic_queue_gets_many_settlements_that_cannot_be_joined_as_one(
 
 def test_a_consumer_that_does_not_start_is_ended(world: World) -> None:
     world.flow.renew(1)
+    world.wire.bytes_received += 8  # a heart-beat: the broker works
     for timer in list(world.wire.timers):
         timer()
     assert [type(error) for error in world.ends] == [BackendError]
     assert "did not start" in str(world.ends[0])
     assert not world.wire.is_open  # otherwise it would still take messages
+
+
+def test_a_consumer_does_not_end_while_the_broker_is_silent_altogether(world: World) -> None:
+    """The network may stand still for 20 s: if it goes on, the consumer starts, and if not, the heart-beat notices."""
+    world.flow.renew(1)
+    for _ in range(3):
+        assert len(world.wire.timers) == 1
+        world.wire.timers.pop()()
+    assert world.ends == []
+    world.wire.answer("cancel")
+    world.wire.answer("consume")
+    assert world.wire.timers == []
 
 
 @pytest.mark.parametrize(("kind", "count", "asked"), [("quorum", 1, []), ("quorum", 2, ["get"]), ("classic", 2, [])])

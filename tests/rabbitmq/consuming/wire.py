@@ -17,6 +17,7 @@ class Wire:
     is_open = True
     channel_number = 1
     ended = None
+    bytes_received = 0
 
     def __init__(self) -> None:
         self.questions: list[tuple[str, Callable[..., Any]]] = []

@@ -50,6 +50,10 @@ class Line:
 
     def run(self) -> None:
         """Read until the client has gone."""
+        with self._socket:
+            self._read()
+
+    def _read(self) -> None:
         parser = Parser()
         while self.reading.wait(30):
             try:

@@ -15,6 +15,7 @@ from jmsbridge.spi import (
     BodyKind,
     Channel,
     ConnectFailed,
+    LinkLost,
     Native,
     Outcome,
     SendRefused,
@@ -98,6 +99,44 @@ def test_an_error_that_names_its_frame(start: Start, connect: Connect, server: s
     assert "Broker.java" not in str(outcomes[1])
     assert [ticket.outcome() for ticket in _send(channel, "after")] == [None]
     assert (log.losses, log.channels) == ([], [])
+
+
+NOTHING_HEARD = "AMQ229014: Did not receive data from 127.0.0.1:1 within the 60000ms connection TTL."
+"""What Artemis says if the network or the process was at fault, and no consumer, message or commit."""
+
+
+def _hears_nothing(line: Line, frame: Frame) -> None:
+    if frame.command == "SUBSCRIBE":
+        _has_messages(line, frame)
+    elif frame.command not in ("ACK", "SEND"):
+        answer(line, frame)
+    if frame.command in ("SUBSCRIBE", "SEND"):
+        line.write("ERROR", {"message": NOTHING_HEARD})
+        line.cut()
+
+
+def _is_lost_whole(log: LinkLog) -> bool:
+    eventually(lambda: log.losses)
+    return NOTHING_HEARD in str(log.losses[0]) and not (log.channels or log.subscriptions)
+
+
+def test_artemis_has_heard_nothing_from_a_consumer(start: Start, connect: Connect) -> None:
+    """It goes on over the next link."""
+    log = LinkLog()
+    link = connect(start(_hears_nothing), log)
+    subscribe(link.channel(False), QUEUE, 1)
+    assert _is_lost_whole(log)
+
+
+def test_artemis_has_heard_nothing_from_a_sender(start: Start, connect: Connect) -> None:
+    """Its channel is not lost alone, and the message may have arrived."""
+    log = LinkLog()
+    link = connect(start(_hears_nothing), log)
+    (ticket,) = _send(link.channel(False), "text")
+    error = ticket.outcome()
+    assert isinstance(error, LinkLost)
+    assert error.in_doubt
+    assert _is_lost_whole(log)
 
 
 def test_an_error_that_names_no_frame_leaves_sends_in_doubt(start: Start, connect: Connect) -> None:
