@@ -333,20 +333,8 @@ def test_a_drain_without_properties_may_be_csv(spark: Any, urls: tuple[str, str]
     assert spark.read.csv(to).count() == SENT
 
 
-def kill_java_too(pid: int, ending: int) -> None:
-    """As ``os.killpg``, when Java ends at once, in the middle of a call."""
-    os.kill(pid, ending)
-    subprocess.run(["pkill", "-KILL", "-P", str(pid), "java"], check=True)
-
-
 @pytest.mark.parametrize(
-    ("ending", "send"),
-    [
-        (signal.SIGINT, os.kill),
-        (signal.SIGTERM, os.kill),
-        (signal.SIGTERM, os.killpg),
-        (signal.SIGTERM, kill_java_too),
-    ],
+    ("ending", "send"), [(signal.SIGINT, os.kill), (signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg)]
 )
 def test_an_endless_job_stops_and_goes_on(
     urls: tuple[str, str], tmp_path: Path, ending: signal.Signals, send: Callable[[int, int], None]
@@ -371,6 +359,6 @@ def test_an_endless_job_stops_and_goes_on(
     assert running.returncode == 130, said
     assert "moved" in said
     assert "Traceback" not in said
-    assert send != os.kill or "\tat org.apache" not in said
+    assert send == os.killpg or "\tat org.apache" not in said
     assert command(*line).returncode == 0
     assert documents(there) == before
