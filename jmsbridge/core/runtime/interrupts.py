@@ -182,7 +182,7 @@ def _serve(work: "Work[Any]") -> None:
         except Empty:
             try:
                 _free.remove(next_work)
-            except ValueError:  # somebody has just taken it: the work comes, unless a signal handler raised in between
+            except ValueError:  # a caller has just taken it: the work comes, unless a signal handler raised in between
                 work = next_work.get()
             else:
                 return
