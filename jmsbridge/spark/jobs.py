@@ -300,6 +300,7 @@ def _asked_to_stop() -> Iterator[threading.Event]:
         if asked.is_set():
             signal.default_int_handler(number, frame)
         asked.set()
+        logging.disable()  # until ``_stop``: py4j prints a trace of a call in which Java ends, which may be asked, too
 
     with handling_stops(stop):
         yield asked

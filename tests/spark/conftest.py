@@ -6,9 +6,10 @@ import pytest
 import jmsbridge
 from jmsbridge.spark.options import ReadOptions
 
-# The log and the columns are Arrow's, which only the extra `spark` brings: `make test-spark` runs their tests.
-_OF_ARROW = ("log", "lost_links", "power_loss", "receiving", "rows", "sending", "showing", "staging", "stream")
-collect_ignore = [] if importlib.util.find_spec("pyarrow") else [f"test_{name}.py" for name in _OF_ARROW]
+# The log and the columns are Arrow's, and jobs are those of pyspark, which only the extra `spark` brings:
+# `make test-spark` runs their tests.
+_NAMES = "log lost_links power_loss receiving rows sending showing staging stopping stream"
+collect_ignore = [] if importlib.util.find_spec("pyarrow") else [f"test_{name}.py" for name in _NAMES.split()]
 
 
 @pytest.fixture

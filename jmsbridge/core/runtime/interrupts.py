@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from jmsbridge.transport.network.forking import at_fork
 
@@ -157,46 +157,40 @@ def wait_whole(work: Callable[[], T], undo: Callable[[T], None] | None = None, *
     return cast(T, result)
 
 
-_jobs: "SimpleQueue[Work[object]]" = SimpleQueue()
-_free: deque[None] = deque()  # one element for each idle thread that no job has been promised to
+_free: "deque[SimpleQueue[Work[Any]]]" = deque()  # for each idle thread, where it waits for its next work
 
 
 def start_whole(work: "Work[T]") -> None:
     """Run it on a thread that no signal handler interrupts."""
-    _jobs.put(work)  # type: ignore[arg-type]
     try:
-        _free.pop()
+        next_work = _free.pop()
     except IndexError:
-        _thread.start_new_thread(_serve, ())  # not Thread.start, which a signal handler could interrupt
+        _thread.start_new_thread(_serve, (work,))  # not Thread.start, which a signal handler could interrupt
+    else:
+        next_work.put(work)
 
 
-def _serve() -> None:
+def _serve(work: "Work[Any]") -> None:
     _own.for_main = True
-    promised = True
+    next_work: SimpleQueue[Work[Any]] = SimpleQueue()
     while True:
-        try:
-            work = _jobs.get(timeout=_IDLE)
-        except Empty:
-            if promised:  # the thread that promised a job was interrupted before it gave one
-                promised = False
-                _free.append(None)
-                continue
-            try:
-                _free.pop()
-            except IndexError:  # a job has just been promised to this thread
-                promised = True
-                continue
-            return
         work.run()
         del work
-        promised = False
-        _free.append(None)
+        _free.append(next_work)
+        try:
+            work = next_work.get(timeout=_IDLE)
+        except Empty:
+            try:
+                _free.remove(next_work)
+            except ValueError:  # a caller has just taken it: the work comes, unless a signal handler raised in between
+                work = next_work.get()
+            else:
+                return
 
 
 def _after_fork_in_child() -> None:
-    global _main, _jobs
+    global _main
     _main = threading.get_ident()
-    _jobs = SimpleQueue()
     _free.clear()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jmsbridge.testing.suite.support import eventually
-from tests.pulsar.pitfalls.test_exit import RECEIVING
+from tests.pulsar.pitfalls.test_exit import RECEIVING, STARTING
 from tests.pulsar.server.server import Server
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ if os.fork() == 0:
     fresh()
 """
     )
-    assert program.process.wait(10) == 0
-    eventually(lambda: all(line.ended.is_set() for line in server.lines))
+    assert program.process.wait(2 * STARTING) == 0  # most of it for the program to start
+    eventually(lambda: all(line.ended.is_set() for line in server.lines), STARTING)
     assert program.end() == (0, "of the child\n", "")
 
 
