@@ -42,10 +42,10 @@ class Acknowledging:
         self._name = name
         self._consumer = consumer
         self._outlets: dict[int, Attached] = {}  # by partition
-        self._lock = threading.Lock()  # guards what follows
+        self._lock = threading.Lock()  # guards the next two
         self._entries: dict[_Place, _Entry] = {}
         self._whole: list[tuple[_Place, _Entry]] = []
-        self._is_watched = False  # whether ``_look`` comes
+        self._is_watched = False  # whether ``_look`` comes; I/O thread
 
     def add(self, key: Key, message: Any) -> None:
         """Acknowledge a message; it reaches the broker within 0.2 s."""
@@ -57,15 +57,15 @@ class Acknowledging:
                 self._entries[place] = entry
             if entry.size:
                 entry.accepted[index] = message
-            is_first = False
-            if len(entry.accepted) == entry.size != 0:
-                is_first = not self._whole
+            is_whole = len(entry.accepted) == entry.size != 0
+            if is_whole:
                 self._whole.append((place, self._entries.pop(place)))
-        if not entry.size:
-            self._pass_on([message])
-        if is_first:
+        if is_whole:
             self._facts.life.thread.post(self._write)
-        self._watch()
+        else:
+            if not entry.size:
+                self._pass_on([message])
+            self._watch()
 
     def part(self, key: Key) -> None:
         """A message returns: of its entry the others must be acknowledged before the broker delivers it again."""
@@ -78,16 +78,13 @@ class Acknowledging:
         self._watch()
 
     def _watch(self) -> None:
-        if self._is_watched:
-            return
-        with self._lock:
-            begins = bool(self._entries) and not self._is_watched
-            self._is_watched |= begins
-        if begins:
+        if not self._is_watched:
             self._facts.life.thread.post(self._begin)
 
     def _begin(self) -> None:
-        self._facts.life.thread.call_later(_PATIENCE, self._look)
+        if not self._is_watched:
+            self._is_watched = True
+            self._facts.life.thread.call_later(_PATIENCE, self._look)
 
     def _write(self) -> None:
         """Acknowledge the entries that are whole; I/O thread."""
@@ -111,8 +108,10 @@ class Acknowledging:
     def _look(self) -> None:
         """Leave to the library what has been acknowledged in part for long; I/O thread."""
         self._is_watched = False
+        self._write()  # an interrupt may have come before it was posted
         self._leave(time.monotonic() - _PATIENCE)
-        self._watch()
+        if self._entries:
+            self._begin()
 
     def _leave(self, before: float) -> None:
         with self._lock:

@@ -71,9 +71,11 @@ def open_taker(facts: LinkFacts, interest: Interest, credit: Credit, done: Done)
     def opened(result: Any, made: Any) -> None:
         if result == Result.Ok:
             forget = partial(facts.controlled.pop, consumer, None)
-            acknowledging, batches = Acknowledging(facts, consumer, made), interest.window >= _WIDE
-            taker = ConsumerTaker(made, acknowledging, forget, batches=batches) if name else ReaderTaker(made, forget)
-            done(taker, None)
+            if name:
+                acknowledging = Acknowledging(facts, consumer, made)
+                done(ConsumerTaker(made, acknowledging, forget, batches=interest.window >= _WIDE), None)
+            else:
+                done(ReaderTaker(made, forget), None)
         else:
             del facts.controlled[consumer]
             said = facts.library.words.lately()
