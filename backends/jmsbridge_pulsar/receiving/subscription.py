@@ -159,12 +159,13 @@ class Subscription:
             ticket.succeed()
 
     def _accept(self, *tokens: Delivery) -> None:
-        settled, taker = [token for token in tokens if self._flow.settled(token)], self._taker
+        held, taker = [token for token in tokens if token.key in self._flow.unsettled], self._taker
         if self._known is not None:
-            self._known.accepted.add(*[token.key for token in settled])
-        if taker is not None:
-            for token in settled:
+            self._known.accepted.add(*[token.key for token in held])
+        for token in held:
+            if taker is not None:
                 taker.accept(token.key, token.message)
+            self._flow.settled(token)  # last: after an interrupt it is accepted once more
 
     def _return(self, token: Delivery) -> None:
         """Return a message; without a shared subscription it stays here until the consumer is closed."""

@@ -20,6 +20,7 @@ from jmsbridge.spi import (
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Box, drain, envelope, send, settle, subscribe
 from jmsbridge.testing.suite.support import eventually
+from jmsbridge.transport.network.io_thread import IoThread
 from jmsbridge_pulsar.connection import attachments
 from jmsbridge_pulsar.link import Link
 from jmsbridge_pulsar.receiving import flow
@@ -168,6 +169,27 @@ def test_a_returned_message_does_not_bring_back_the_acknowledged_ones_of_its_ent
     places = [place for heard in before if heard.kind == Kind.ACK for place in heard.fields.all(3)]
     (open_at_last, *_) = [place.number(5) for place in places if place.number(2) == last.number][::-1]
     assert open_at_last == 1 << last.messages - 1
+
+
+def test_an_interrupt_keeps_no_acknowledgement_back(
+    server: Server, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of whole entries nor of a part."""
+    subscription, box, last = _last_of_50(server, connect(server))
+    post = IoThread.post
+
+    def interrupted(self: IoThread, task: Callable[[], None]) -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        post(self, task)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(IoThread, "post", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            settle(subscription, box.tokens[:-1], Outcome.ACCEPTED)
+    settle(subscription, box.tokens[:-1], Outcome.ACCEPTED)
+    expected = {(number, number == last.number) for number in range(last.number + 1)}
+    eventually(lambda: expected <= set(_acknowledgements(server)))
 
 
 def test_what_a_closed_consumer_has_acknowledged_of_an_entry(server: Server, connect: Connect) -> None:
