@@ -23,14 +23,7 @@ from jmsbridge.transport.literal_names import check_client_id, check_key
 from jmsbridge.transport.network.link_life import Done, after_all
 from jmsbridge_stomp.administration.admin import StompAdmin
 from jmsbridge_stomp.channel import Channel
-from jmsbridge_stomp.connection.errors import (
-    Refusal,
-    connect_error,
-    has_no_host,
-    in_use,
-    is_of_silence,
-    may_read_escapes,
-)
+from jmsbridge_stomp.connection.errors import Refusal, connect_error, has_no_host, in_use, may_read_escapes
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.products import Product, product_of
 from jmsbridge_stomp.connection.scheduling import ask_scheduler
@@ -223,14 +216,7 @@ def _maker_of_sockets(sockets: Sockets, options: StompOptions, product: Product)
     """Not of the link, which messages in use must not keep."""
 
     def new_socket(ended: Callable[[Refusal], None]) -> StompSocket:
-        def told(refusal: Refusal) -> None:
-            if is_of_silence(refusal):  # the network, or a process that was stopped, which concerns all sockets
-                sockets.life.die(refusal)
-                made.answer_open(sockets.life.lost)
-            else:
-                ended(refusal)
-
-        made = StompSocket(sockets, options, told)
+        made = StompSocket(sockets, options, ended)
         made.ends_with_errors = not product.shares_socket
         made.names_refused = product.names_refused
         return made

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from jmsbridge.spi import BackendError, ChannelLost
 from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge.transport.network.tls import client_context
-from jmsbridge_stomp.connection.errors import Refusal
+from jmsbridge_stomp.connection.errors import Refusal, is_of_silence
 from jmsbridge_stomp.connection.options import StompOptions
 from jmsbridge_stomp.connection.sockets import Sockets, log
 from jmsbridge_stomp.protocol.frames import BEAT, Frame, encode
@@ -405,6 +405,10 @@ class StompSocket:
 
     def _end_with(self, refusal: Refusal) -> None:
         self.drop()
+        if is_of_silence(refusal):  # the network, or a process that was stopped, which concerns all sockets
+            self._life.die(refusal)
+            self.answer_open(self._life.lost)
+            return
         self._ended(refusal)
         # what its owner has left: it may be closing it, and wait for an answer
         self.answer_open(lambda doubt: ChannelLost(f"the broker ended the socket ({refusal})", in_doubt=doubt))
