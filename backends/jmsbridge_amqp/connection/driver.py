@@ -16,15 +16,12 @@ from jmsbridge.spi import BackendError, Endpoint, LinkEvents, LinkLost, Ticket
 from jmsbridge.transport.network.link_life import LinkLife
 from jmsbridge.transport.network.loop import Timer
 from jmsbridge.transport.network.stream import ByteStream
-from jmsbridge_amqp.connection.errors import Failure, failure_of, loss
+from jmsbridge_amqp.connection.errors import WRONG_PROTOCOL, Failure, failure_of, loss
 from jmsbridge_amqp.connection.proton_calls import Listener, best_calls
 
 __all__ = ["Driver", "Droppable"]
 
 log = logging.getLogger("jmsbridge.amqp")
-
-_WRONG_PROTOCOL = "jmsbridge:wrong-protocol"
-"""The condition when the server does not speak AMQP 1.0."""
 
 _HIGH = 1 << 18  # with so many bytes waiting for the socket, proton is not asked for more
 _LOW = 1 << 16  # so many bytes of messages are written before more messages are taken
@@ -160,7 +157,7 @@ class Driver:
             hint = "it speaks AMQP 0-9-1; if it is RabbitMQ, write rabbitmq:// instead of amqp://"
         else:
             hint = "it does not speak AMQP 1.0; is it another protocol's port, or one that expects TLS (amqps://)?"
-        self._fail(Failure(_WRONG_PROTOCOL, hint))
+        self._fail(Failure(WRONG_PROTOCOL, hint))
 
     def _pump(self) -> None:
         if self._started and not self._pumping:

@@ -22,6 +22,7 @@ __all__ = [
     "FULL",
     "IN_USE",
     "UNAUTHORIZED",
+    "WRONG_PROTOCOL",
     "Failure",
     "attach_error",
     "connect_error",
@@ -40,6 +41,8 @@ _TLS_PORT: Final = 5671
 
 _INVALID_FIELD: Final = "amqp:invalid-field"
 
+WRONG_PROTOCOL: Final = "jmsbridge:wrong-protocol"
+"""The condition when the server does not speak AMQP 1.0."""
 IN_USE: Final = frozenset({"amqp:internal-error", "amqp:illegal-state", "amqp:resource-locked"})
 """The conditions with which brokers refuse a subscription because of its other consumer."""
 
@@ -96,7 +99,7 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
 
 def _open_refused(failure: Failure, endpoint: Endpoint) -> BackendError:
     """The error for a connection that the broker refused."""
-    if failure.name == "jmsbridge:wrong-protocol":
+    if failure.name == WRONG_PROTOCOL:
         return ConnectFailed(f"{endpoint}: {failure.description}")
     if failure.name == UNAUTHORIZED:
         who = f"user {endpoint.user!r}" if endpoint.user else "this client"
