@@ -42,12 +42,12 @@ _TEXT = """# Performance of applications {where}
 {{made}}
 
 Objects of about 256 bytes as JSON, persistent, to or from a durable queue; {{broker}} on the same machine. Each program
-is a process of its own. All are measured in turn, a quarter of a window each, after one window that warms up, so that
-the load of the machine affects all of them: medians of {{windows}} windows. Ratios are medians of the ratios within the
-same turn. Every client that receives has a prefetch of 1000. An object is converted for each send and each receipt, by
-`JsonConverter` here, by `json` or pydantic in the peers. A listener connects in its window. Another process answers
-the requests: an `async` listener with 32 consumers that acknowledges after its answer was confirmed. CPU is that of
-the asking process.
+is a process of its own. All are measured in turn, every time in another order, a quarter of a window each, after one
+window that warms up, so that the load of the machine affects all of them: medians of {{windows}} windows. Ratios are
+medians of the ratios within the same turn. Every client that receives has a prefetch of 1000. An object is converted
+for each send and each receipt, by `JsonConverter` here, by `json` or pydantic in the peers. A listener connects in its
+window. Another process answers the requests: an `async` listener with 32 consumers that acknowledges after its answer
+was confirmed. CPU is that of the asking process.
 
 Clients: {{clients}}.
 

@@ -54,12 +54,12 @@ _TEXT = """# Performance over AMQP 1.0, {where}
 
 {{made}}
 
-256 bytes of text with five properties, persistent. The clients run on the same machine as {{broker}}{how}.
-Each client is a separate process. All are measured in turn, a quarter of a window each (whole windows through the
-proxy), after one window that warms up, so that the load of the machine affects all of them: medians of {{windows}}
-windows. A ratio is the median of the ratios within the same turn; where it says "its best window", it is that of our
-median to that window of the peer. A message is created for each send, and a receiver reads its text and one property.
-CPU is that of the client, all threads. Within a group all give the same guarantee.
+256 bytes of text with five properties, persistent. The clients run on the same machine as {{broker}}{how}. Each client
+is a separate process. All are measured in turn, every time in another order, a quarter of a window each (whole windows
+through the proxy), after one window that warms up, so that the load of the machine affects all of them: medians of
+{{windows}} windows. A ratio is the median of the ratios within the same turn; where it says "its best window", it is
+that of our median to that window of the peer. A message is created for each send, and a receiver reads its text and one
+property. CPU is that of the client, all threads. Within a group all give the same guarantee.
 
 Clients: {{clients}}.
 

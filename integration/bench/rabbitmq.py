@@ -61,16 +61,16 @@ _TEXT = """# Performance on RabbitMQ, beside its other clients
 {made}
 
 256 bytes of text with five properties, persistent, to or from a durable queue; {broker} on the same machine. Each
-client is a separate process. All are measured in turn, a quarter of a window each (whole windows through the proxy),
-after one window that warms up, so that the load of the machine affects all of them: medians of {windows} windows.
-Ratios are medians of the ratios within the same turn. A message is created for each send, and a receiver reads its text
-and one property. CPU is that of the client, all threads. Within a group all give the same guarantee, except that Java's
-client does not wait at commit for the confirmations of the messages sent before it.
-"No fast path" is jmsbridge with all framing left to pika, which only this benchmark has. The comparison says what the
-backend's own frames are worth: less CPU for sends, whose rate the broker limits, and faster listeners.
-The Java client's sends with a completion listener become slower with the number of messages that their session has sent
-(3.7.0 goes through all sequence numbers from the first one whenever the broker confirms several at once): its highest
-figure is that of a new session.
+client is a separate process. All are measured in turn, every time in another order, a quarter of a window each (whole
+windows through the proxy), after one window that warms up, so that the load of the machine affects all of them: medians
+of {windows} windows. Ratios are medians of the ratios within the same turn. A message is created for each send, and a
+receiver reads its text and one property. CPU is that of the client, all threads. Within a group all give the same
+guarantee, except that Java's client does not wait at commit for the confirmations of the messages sent before it. "No
+fast path" is jmsbridge with all framing left to pika, which only this benchmark has. The comparison says what the
+backend's own frames are worth: less CPU for sends, whose rate the broker limits, and faster listeners. The Java
+client's sends with a completion listener become slower with the number of messages that their session has sent (3.7.0
+goes through all sequence numbers from the first one whenever the broker confirms several at once): its highest figure
+is that of a new session.
 
 Clients: {clients}.
 

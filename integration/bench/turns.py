@@ -1,8 +1,10 @@
 """Measures the rows in turn: a part of each one's first window, then the next part of each, then the second windows.
-So a machine that is slow for a few seconds is slow for all of them.
+So a machine that is slow for a few seconds is slow for all of them. The order is another one every time: a broker is
+slower for a while after some rows, and that must not always hit the same one.
 """
 
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -179,7 +181,7 @@ def measure(
         pieces = 1 if any(delays) else _PIECES
         for turn in range(-1, WINDOWS):
             for _ in range(pieces):
-                for contender, delay in contenders:
+                for contender, delay in random.sample(contenders, len(contenders)):
                     waits = delay and contender.row.group == "one at a time"  # fifty per second at 20 ms
                     contender.piece(max(100, int(contender.row.count * share / pieces / (20 if waits else 1))))
                     say(f"{queue_type}, window {turn + 1} of {WINDOWS}: {contender.row.name}")

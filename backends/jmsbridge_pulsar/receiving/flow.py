@@ -21,6 +21,7 @@ from jmsbridge_pulsar.receiving.takers import Taker
 __all__ = ["Flow"]
 
 _POLL = 0.02  # seconds for which it waits for a message; then the pump looks whether it is to stop
+_SHORT = 0.004  # seconds for which it waits just after a message: a close often follows the last one
 _POLLS = 2500  # in a second, of all consumers of a link: each costs 50 µs of the GIL
 _LONGEST = 0.2  # as a consumer is not closed before that
 _FIRST = 0.2  # seconds after opening in which the first message may still come
@@ -54,6 +55,7 @@ class Flow:
         self._progress = progress
         self._counts = not interest.address.topic or interest.shared  # the broker's count of deliveries is of use
         self._taker: Taker | None = None
+        self._moved_at = 0.0  # time.monotonic() of the last message, or when it was opened
         self._quiet_at = 0.0  # time.monotonic() after which no message is expected to be on its way
         self._has_taken = False  # a message since it was opened
         self._delayed = Delayed(interest.address)
@@ -65,7 +67,8 @@ class Flow:
         if self._taker is None:
             self._taker = self._open()
             self._has_taken = False
-            self._quiet_at = time.monotonic() + (0.0 if self._browses else _FIRST)
+            self._moved_at = time.monotonic()
+            self._quiet_at = self._moved_at + (0.0 if self._browses else _FIRST)
         return self._taker
 
     def settled(self, token: Delivery) -> bool:
@@ -106,7 +109,8 @@ class Flow:
             self._facts.life.check()
             raise explain(result_of(error), f"consuming {self._interest.address}", self._facts.life.broker) from error
         if taken:
-            self._has_taken, self._quiet_at = True, time.monotonic() + _NEXT
+            self._has_taken, self._moved_at = True, time.monotonic()
+            self._quiet_at = self._moved_at + _NEXT
         self._credit.moved(taken, len(found), taker.waiting)
         if not found and not wait and self._credit.forget() and not self._browses and self._let_go():
             self._taker = None
@@ -114,7 +118,8 @@ class Flow:
 
     def _poll(self) -> float:
         """For how many seconds it waits, so that many idle consumers together do not take all of Python's time."""
-        return max(_POLL, min(len(self._facts.controlled) / _POLLS, _LONGEST))
+        longest = max(_POLL, min(len(self._facts.controlled) / _POLLS, _LONGEST))
+        return max(_SHORT, min(time.monotonic() - self._moved_at, longest))
 
     def _quiet(self) -> float:
         """The ``time.monotonic()`` after which no message is expected to be on its way."""

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+import google_crc32c
+
 from jmsbridge_pulsar.connection.protocol import SEND, encode_field
 from jmsbridge_pulsar.messages.conventions import CONNECTION, KIND, LONGEST_CACHED, TYPE_SUFFIX
 from jmsbridge_pulsar.messages.encoding import Outgoing
-from jmsbridge_pulsar.sending.checksums import crc32c
 
 __all__ = ["encode_entry", "encode_message"]
 
@@ -81,5 +82,5 @@ def encode_entry(
         metadata.append(encode_field(19, deliver_at))
     about = b"".join(metadata)
     content = b"".join((_SIZE.pack(len(about)), about, *messages))
-    check = _CHECKED + _SIZE.pack(crc32c(content))
+    check = _CHECKED + _SIZE.pack(google_crc32c.value(content))
     return _SIZES.pack(len(command) + 10 + len(content), len(command)) + command + check, content

@@ -1,17 +1,11 @@
-"""What is written for a broker without the client library: checksums, messages, entries."""
+"""What is written for a broker without the client library: messages and entries."""
 
-import random
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jmsbridge_pulsar.messages.encoding import Outgoing
-from jmsbridge_pulsar.sending.checksums import crc32c
 from jmsbridge_pulsar.sending.entries import encode_entry, encode_message
 from tests.pulsar.server.wire import Command, Fields, Kind
-
-SIZES = [*range(80), 710, 711, 1000, 1421, 5000, 65535, 65536, 65537, 65540, 131_072, 200_003]
 
 
 def _crc32c(data: bytes) -> int:
@@ -22,26 +16,6 @@ def _crc32c(data: bytes) -> int:
         for _ in range(8):
             value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
     return value ^ 0xFFFFFFFF
-
-
-@pytest.mark.parametrize(
-    ("data", "checksum"),
-    [
-        (b"", 0),
-        (b"123456789", 0xE3069283),
-        (bytes(32), 0x8A9136AA),
-        (b"\xff" * 32, 0x62A8AB43),
-        (bytes(range(32)), 0x46DD794E),
-    ],
-)
-def test_checksums_that_are_published(data: bytes, checksum: int) -> None:
-    assert crc32c(data) == checksum
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_checksums_of_every_size(size: int) -> None:
-    data = random.Random(size).randbytes(size)
-    assert crc32c(data) == _crc32c(data)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
