@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import call
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +26,7 @@ __all__ = [
     "encode_map",
     "encode_properties",
     "encode_stream",
+    "property_forms",
 ]
 
 _INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
@@ -153,25 +155,19 @@ _FROM_TEXT: Final[dict[str, Callable[[str], Any]]] = {
 
 def encode_properties(properties: Mapping[str, Any]) -> tuple[dict[str, str], str]:
     """Every property as text, and the types of those other than text as JSON; empty if all are text."""
-    texts: dict[str, str] = {}
-    types: dict[str, str] = {}
-    for name, value in properties.items():
-        if type(value) is str:
-            texts[name] = value
-        else:
-            form = _TO_TEXT.get(type(value))
-            if form is None:
-                texts[name] = value
-            else:
-                types[name], texts[name] = form[0], form[1](value)
-    if not types:
-        return texts, ""
-    return texts, _types_text(tuple(types.items())) if len(types) <= _FEW else json.dumps(types)
+    kinds = tuple(map(type, properties.values()))
+    forms, types = (_forms_once if len(kinds) <= _FEW else property_forms)(tuple(properties), kinds)
+    return dict(zip(properties, map(call, forms, properties.values()), strict=True)), types
 
 
-@lru_cache(_KNOWN)
-def _types_text(types: tuple[tuple[str, str], ...]) -> str:
-    return json.dumps(dict(types))
+def property_forms(names: tuple[str, ...], kinds: tuple[type, ...]) -> tuple[tuple[Callable[[Any], str], ...], str]:
+    """For properties of these names and types what makes the text of each, and their types as JSON."""
+    types = {name: _TO_TEXT[kind][0] for name, kind in zip(names, kinds, strict=True) if kind in _TO_TEXT}
+    forms = tuple([_TO_TEXT[kind][1] if kind in _TO_TEXT else str for kind in kinds])
+    return forms, json.dumps(types) if types else ""
+
+
+_forms_once: Final = lru_cache(_KNOWN)(property_forms)
 
 
 def _read_types(types: str) -> Mapping[str, Callable[[str], Any]]:

@@ -7,14 +7,15 @@ header, is described in two headers of JSON, which only jmsbridge reads.
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final
+from operator import call
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.transport.literal_names import is_unicode
-from jmsbridge.transport.typed_values import encode_map, encode_properties, encode_stream
+from jmsbridge.transport.typed_values import encode_map, encode_properties, encode_stream, property_forms
 from jmsbridge_stomp.messages.conventions import SIDE, TYPES, is_plain_name
 from jmsbridge_stomp.messages.dialects import Dialect
 from jmsbridge_stomp.protocol.frames import MOST_LINE, Unencodable, header
@@ -27,6 +28,7 @@ _PIECE: Final = 4000  # characters of one header of JSON, which escapes may doub
 _PIECES: Final = 200
 _KNOWN: Final = 128  # kinds of messages whose types are cached, and names of properties
 _MOST: Final = 400  # properties in headers of their own
+_FEW: Final = 30  # properties of a message whose shape is cached
 _STRUCTURES: Final[dict[BodyKind, Callable[[Any], bytes]]] = {
     BodyKind.MAP: encode_map,
     BodyKind.STREAM: encode_stream,
@@ -55,6 +57,16 @@ class Side(msgspec.Struct, omit_defaults=True):
     """Properties without a header of their own."""
 
 
+class _Shape(NamedTuple):
+    """How properties of certain names and types are written if each value is plain text; as most messages are."""
+
+    types: list[bytes]
+    forms: tuple[Callable[[Any], str], ...]
+    """What makes the text of each."""
+    headers: str
+    """With a %s for each text; empty if not every one has a header of its own."""
+
+
 class Encoder:
     """Encodes for one dialect; one per link, for any thread. ``sender`` is written into messages to topics.
 
@@ -71,6 +83,7 @@ class Encoder:
         self._transient = b"" if dialect.amqp else b"persistent:false\n"
         self._target: tuple[Address | None, bytes] = (None, b"")
         self._begins: dict[str, bytes] = {}  # how the headers of properties begin, as far as remembered
+        self._shapes: dict[tuple[tuple[str, ...], tuple[type, ...]], _Shape] = {}  # as far as remembered
 
     def encode(self, envelope: Envelope, now: int, *, is_copy: bool = False) -> bytes:
         """What follows the command and ``receipt`` in a frame; AddressRefused, or Unencodable for what it cannot carry.
@@ -136,6 +149,29 @@ class Encoder:
             lines.append(header("_AMQ_DUPL_ID", envelope.duplicate_id))
 
     def _properties(self, properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
+        kind = tuple(properties), tuple(map(type, properties.values()))
+        shape = self._shapes.get(kind) or self._shape(*kind)
+        if shape.headers:
+            texts = tuple(map(call, shape.forms, properties.values()))
+            whole = "".join(texts)
+            if len(whole) <= _LONGEST and _is_plain(whole):
+                lines += shape.types
+                lines.append((shape.headers % texts).encode())
+                return
+        self._each_property(properties, side, lines)
+
+    def _shape(self, names: tuple[str, ...], kinds: tuple[type, ...]) -> _Shape:
+        if len(names) > _FEW or len("".join(names)) > _LONGEST:
+            return _Shape([], (), "")
+        forms, types = property_forms(names, kinds)
+        begins = [self._begin(name).decode() for name in names]
+        headers = "" if type(None) in kinds or not all(begins) else "".join(f"{begin}%s\n" for begin in begins)
+        made = _Shape(_types_lines(types) if types else [], forms, headers)
+        if len(self._shapes) < _KNOWN:
+            self._shapes[names, kinds] = made
+        return made
+
+    def _each_property(self, properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
         texts, types = encode_properties(properties)
         if types:
             lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
@@ -147,7 +183,7 @@ class Encoder:
                 begin = self._begin(name)
             if not begin or room <= 0 or len(text) > _LONGEST or properties[name] is None:
                 more[name] = text
-            elif text.isascii() and text.isprintable() and ":" not in text and "\\" not in text:
+            elif _is_plain(text):
                 lines.append(b"%b%b\n" % (begin, text.encode()))
                 room -= 1
             elif _fits(text):
@@ -182,13 +218,13 @@ class Encoder:
         return None
 
     def _body(self, kind: BodyKind, body: Any, side: Side, lines: list[bytes]) -> bytes:
-        if kind in _STRUCTURES:
-            return self._text(_STRUCTURES[kind](body).decode(), lines)
-        if kind is BodyKind.NONE:
-            return b""
         if kind is BodyKind.TEXT:
             side.no_text = body is None
             return self._text(body or "", lines)
+        if kind is BodyKind.NONE:
+            return b""
+        if kind in _STRUCTURES:
+            return self._text(_STRUCTURES[kind](body).decode(), lines)
         data: bytes = body or b""
         lines.append(b"content-length:%d\n" % len(data))
         return data
@@ -208,6 +244,11 @@ class Encoder:
                 lines.append(b"amq-msg-type:text\n")
             lines.append(b"content-length:%d\n" % len(data))
         return data
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing in it must be escaped."""
+    return text.isascii() and text.isprintable() and ":" not in text and "\\" not in text
 
 
 def _fits(text: str) -> bool:

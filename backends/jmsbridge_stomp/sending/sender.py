@@ -8,9 +8,8 @@ while still reads acknowledgements.
 import time
 from collections.abc import Callable
 from enum import Enum, auto
-from functools import partial
 
-from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused, Ticket
+from jmsbridge.spi import Address, BackendError, ChannelLost, SendRefused
 from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_stomp.connection.errors import Refusal, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
@@ -175,14 +174,17 @@ class Sender:
     def write(self, outgoing: Outgoing) -> None:
         """Write a message, now that there is a socket."""
         assert self._socket is not None
-        ticket = outgoing.ticket
-        if ticket is None:
+        if outgoing.ticket is None:
             self._socket.send(outgoing.data, None)
             return
         self._unanswered += 1
-        self._socket.send(outgoing.data, partial(self._answered, outgoing, ticket))
+        outgoing.writer = self
+        self._socket.send(outgoing.data, outgoing)
 
-    def _answered(self, outgoing: Outgoing, ticket: Ticket, answer: Refusal | BackendError | None) -> None:
+    def answered(self, outgoing: Outgoing, answer: Refusal | BackendError | None) -> None:
+        """The broker has answered a message."""
+        ticket = outgoing.ticket
+        assert ticket is not None
         self._unanswered -= 1
         if answer is None:
             ticket.succeed()
