@@ -27,6 +27,7 @@ __all__ = [
     "encode_properties",
     "encode_stream",
     "property_forms",
+    "property_readers",
 ]
 
 _INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
@@ -170,8 +171,15 @@ def property_forms(names: tuple[str, ...], kinds: tuple[type, ...]) -> tuple[tup
 _forms_once: Final = lru_cache(_KNOWN)(property_forms)
 
 
+def property_readers(types: str) -> Mapping[str, Callable[[str], Any]]:
+    """How to read each of the properties that are not text; ValueError if ``types`` cannot be read."""
+    try:
+        return _noted(types) if len(types) <= _SHORT else _read_types(types)
+    except _UNREADABLE as error:
+        raise ValueError(f"the types of properties cannot be read: {error}") from error
+
+
 def _read_types(types: str) -> Mapping[str, Callable[[str], Any]]:
-    """How to read each of the properties that are not text."""
     noted = dict(json.loads(types)) if types else {}
     return {name: _FROM_TEXT[form] for name, form in noted.items() if form in _FROM_TEXT}
 
@@ -185,11 +193,7 @@ def decode_properties(texts: Mapping[str, str], types: str) -> dict[str, Any]:
     A value that does not fit its type in ``types`` is text, too: the sender may have copied ``types`` from another
     message.
     """
-
-    try:
-        readers = _noted(types) if len(types) <= _SHORT else _read_types(types)
-    except _UNREADABLE as error:
-        raise ValueError(f"the types of properties cannot be read: {error}") from error
+    readers = property_readers(types)
     found: dict[str, Any] = {}
     for name, text in texts.items():
         read = readers.get(name)

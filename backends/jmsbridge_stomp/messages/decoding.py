@@ -1,13 +1,15 @@
 """Decodes MESSAGE frames; import it from ``wire``. Pure."""
 
+import contextlib
 import json
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
 from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Envelope
-from jmsbridge.transport.typed_values import decode_map, decode_properties, decode_stream
+from jmsbridge.transport.typed_values import decode_map, decode_properties, decode_stream, property_readers
 from jmsbridge_stomp.messages.conventions import FAULT, SIDE, TYPES, is_plain_name
 from jmsbridge_stomp.messages.dialects import Dialect
 from jmsbridge_stomp.messages.encoding import Side
@@ -36,8 +38,9 @@ class Decoder:
     def __init__(self, dialect: Dialect, address: Address) -> None:
         self._dialect = dialect
         self._address = address
-        self._names: tuple[str, ...] = ()
-        self._plain: list[str] = []  # those of them that are properties
+        self._shape: tuple[tuple[str, ...], str] = (), ""  # names and types of the message before
+        self._plain: list[str] = []  # those of its names that are properties
+        self._readers: list[tuple[str, Callable[[str], Any]]] | None = None  # of these; None if they are no usual ones
 
     def decode(self, frame: Frame) -> Inbound:
         """The message. One that cannot be decoded has its raw body, and the property ``FAULT`` with the reason."""
@@ -91,14 +94,14 @@ class Decoder:
             is_bytes = _is_bytes(frame.headers, self._dialect)
             return (BodyKind.BYTES, body, None) if is_bytes else self._as_text(body)
         kind = side.kind
+        if kind is BodyKind.TEXT:
+            return (kind, None, None) if side.no_text and not body else self._as_text(body)
         if kind is BodyKind.NONE and not body:
             return kind, None, None
         if kind is BodyKind.BYTES:
             return kind, body, None
         if kind is BodyKind.OBJECT:
             return kind, body or None, None
-        if kind is BodyKind.TEXT and side.no_text and not body:
-            return kind, None, None
         read = _STRUCTURES.get(kind)
         if read is None:
             return self._as_text(body)
@@ -117,11 +120,14 @@ class Decoder:
             return BodyKind.BYTES, body, "a text that is not in UTF-8"
 
     def _properties(self, headers: dict[str, str], side: Side | None) -> tuple[dict[str, Any], str | None]:
-        names = tuple(headers)
-        if names != self._names:  # mostly those of the message before
-            reserved = self._dialect.reserved
-            self._plain = [name for name in names if name not in reserved and is_plain_name(name)]
-            self._names = names
+        shape = tuple(headers), headers.get(TYPES, "")
+        if shape != self._shape:
+            self._learn(*shape)
+        if self._readers is not None and side is not None and not side.properties:  # most messages, and faster
+            try:
+                return {name: read(headers[name]) for name, read in self._readers}, None
+            except (ValueError, OverflowError):  # a value that does not fit its type: such messages one by one
+                self._readers = None
         texts = {name: headers[name] for name in self._plain}
         if side is not None:
             texts |= side.properties
@@ -133,6 +139,16 @@ class Decoder:
             return decode_properties(texts, _joined(headers, TYPES)), None
         except ValueError as error:
             return dict(texts), str(error)
+
+    def _learn(self, names: tuple[str, ...], types: str) -> None:
+        reserved = self._dialect.reserved
+        self._plain = [name for name in names if name not in reserved and is_plain_name(name)]
+        self._readers = None
+        if "JMSXUserID" not in names and f"{TYPES}_2" not in names:
+            with contextlib.suppress(ValueError):
+                readers = property_readers(types)
+                self._readers = [(name, readers.get(name, str)) for name in self._plain]
+        self._shape = names, types
 
 
 def _with_group(properties: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
