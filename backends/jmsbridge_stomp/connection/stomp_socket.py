@@ -42,6 +42,8 @@ class StompSocket:
     def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
         self.subscriptions: dict[str, Callable[[Frame], None]] = {}
         """By id, who gets its messages."""
+        self.windows: dict[str, int] = {}
+        """By id, how many messages it may have unsettled."""
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.kept: dict[object, int] = {}
@@ -253,6 +255,8 @@ class StompSocket:
         for frame in frames:
             self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
+        if frames and frames[-1].command == "MESSAGE":
+            self._stream.gather(len(frames), self.windows.get(frames[-1].headers.get("subscription", ""), 0))
 
     def _take(self, frame: Frame) -> None:
         command, headers = frame.command, frame.headers
@@ -336,6 +340,7 @@ class StompSocket:
     def forget(self, name: str) -> None:
         """A subscription has ended."""
         self.subscriptions.pop(name, None)
+        self.windows.pop(name, None)
         self.hold_back(name, False)
 
     def _look_reading(self) -> None:

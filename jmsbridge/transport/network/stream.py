@@ -23,6 +23,8 @@ _MANY = 32  # answers
 _FEW = 2
 _SLOW = 125e-6  # seconds for an answer
 _REST = 4e-3  # seconds, at most
+_SEVERAL, _ENOUGH = 4, 64  # messages
+_MOMENT = 2e-3  # seconds
 _RECORD = 1 << 14  # bytes in one record of TLS, at most
 _PARTS = 1000  # for one call; the kernel takes 1024
 
@@ -248,10 +250,23 @@ class ByteStream:
         before, self._pace = self._pace, (now - self._looked) / came if self._owed else 0.0
         self._looked, self._owed = now, owed
         pace = min(before, self._pace)
-        if owed >= (_FEW if together else _MANY) and pace > _SLOW and not self._rests and self._socket is not None:
+        if owed >= (_FEW if together else _MANY) and pace > _SLOW:
+            self._pause(min(_REST, owed * pace / 2))
+
+    def gather(self, came: int, window: int) -> None:
+        """After each read: how many messages came, and how many the broker may send without an acknowledgement. After
+        several, as long as the window has room for many more, nothing is read for a moment.
+
+        Each read wakes this thread and the one that the messages are for, which takes the time of several messages.
+        """
+        if _SEVERAL <= came < min(_ENOUGH, window // 4):
+            self._pause(_MOMENT)
+
+    def _pause(self, seconds: float) -> None:
+        if not self._rests and self._socket is not None:
             self._rests = True
             self._watch()
-            self._loop.call_later(min(_REST, owed * pace / 2), self._read_on)
+            self._loop.call_later(seconds, self._read_on)
 
     def _read_on(self) -> None:
         self._rests = False
