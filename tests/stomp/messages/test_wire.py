@@ -364,6 +364,27 @@ def test_a_reply_with_the_headers_of_the_request_is_read_as_a_text() -> None:
     assert (envelope.kind, envelope.body, envelope.properties) == (BodyKind.TEXT, "done", {"n": "other"})
 
 
+@dialects
+@given(messages=st.lists(st.dictionaries(st.sampled_from(["a", "b", "type", "JMSXGroupID"]), _values), max_size=6))
+def test_messages_with_the_same_names_come_back_one_after_the_other(
+    dialect: Dialect, messages: list[dict[str, Any]]
+) -> None:
+    """What encoder and decoder remember of the names and types of one message fits the next one, too."""
+    encoder, decoder = Encoder(dialect, None, delays=False, detects=False), Decoder(dialect, QUEUE)
+    for properties in (*messages, {"a": "plain"}, {"a": "x:y\n"}, {"a": "x" * 2001}, *messages):
+        (frame,) = Parser().feed(b"SEND\n" + encoder.encode(_envelope(properties=properties), NOW))
+        found = decoder.decode(Frame("MESSAGE", frame.headers, frame.body)).envelope
+        assert _typed(found.properties) == _typed(properties)
+
+
+def test_a_value_that_does_not_fit_its_type_is_a_text_also_between_others() -> None:
+    """As where a program changes a property, and copies the types."""
+    headers, decoder = _frame(_envelope(properties={"n": 1}), CLASSIC).headers, Decoder(CLASSIC, QUEUE)
+    for text, value in (("1", 1), ("one", "one"), ("2", 2)):
+        found = decoder.decode(Frame("MESSAGE", {**headers, "n": text}, b"x")).envelope
+        assert found.properties == {"n": value}
+
+
 def test_each_message_of_a_decoder_has_the_properties_of_its_own_headers() -> None:
     decoder = Decoder(CLASSIC, QUEUE)
     for properties in ({"a": "1"}, {"a": "2"}, {"b": "3", "a": "4"}, {}, {"a": "5"}):

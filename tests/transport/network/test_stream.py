@@ -326,6 +326,26 @@ def test_a_rest_while_answers_come_slowly_and_nobody_waits(
             assert (time.monotonic() - began >= 0.25) == rests
 
 
+@pytest.mark.parametrize(
+    ("came", "window", "pauses"),
+    [(4, 250, True), (5, 64, True), (3, 250, False), (64, 1000, False), (4, 16, False), (70, 250, False)],
+    ids=["several", "a smaller window", "few", "many", "a small window", "most of the window"],
+)
+def test_a_moment_in_which_several_messages_are_followed_by_more(
+    world: World, monkeypatch: pytest.MonkeyPatch, came: int, window: int, pauses: bool
+) -> None:
+    monkeypatch.setattr(stream, "_MOMENT", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        world.connect(*server.getsockname())
+        other, _ = server.accept()
+        with other:
+            began = time.monotonic()
+            world.do(lambda: world.stream.gather(came, window))
+            other.sendall(b"more")
+            eventually(lambda: world.got == b"more")
+            assert (time.monotonic() - began >= 0.25) == pauses
+
+
 def test_a_closed_stream_that_rests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "_REST", 0.05)
     clock = _Clock()
