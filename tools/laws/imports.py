@@ -13,10 +13,10 @@ CLIENT_LIBRARIES = {
     "jmsbridge_amqp": {"proton", "cproton_ffi"},
     "jmsbridge_rabbitmq": {"pika"},
     "jmsbridge_stomp": {"stomp"},
-    "jmsbridge_pulsar": {"pulsar", "_pulsar"},
+    "jmsbridge_pulsar": {"pulsar", "_pulsar", "google_crc32c"},
     "redis_jms": {"redis", "hiredis"},
 }
-"""The top-level modules of each backend's client library."""
+"""The top-level modules of each backend's client library, and of what else its extra installs."""
 
 _BORDER = ("spi", "transport", "codecs", "selectors")
 _CONTRACT = ("spi", "codecs", "selectors", "values", "errors")

@@ -118,8 +118,8 @@ class Flow:
 
     def _poll(self) -> float:
         """For how many seconds it waits, so that many idle consumers together do not take all of Python's time."""
-        longest = max(_POLL, min(len(self._facts.controlled) / _POLLS, _LONGEST))
-        return max(_SHORT, min(time.monotonic() - self._moved_at, longest))
+        share = min(len(self._facts.controlled) / _POLLS, _LONGEST)
+        return share if share > _POLL else max(_SHORT, min(time.monotonic() - self._moved_at, _POLL))
 
     def _quiet(self) -> float:
         """The ``time.monotonic()`` after which no message is expected to be on its way."""

@@ -42,8 +42,7 @@ class StompSocket:
     def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
         self.subscriptions: dict[str, Callable[[Frame], None]] = {}
         """By id, who gets its messages."""
-        self.windows: dict[str, int] = {}
-        """By id, how many messages it may have unsettled."""
+        self.windows: dict[str, int] = {}  # by id, how many messages it may have unsettled
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.kept: dict[object, int] = {}
@@ -67,8 +66,7 @@ class StompSocket:
         self._parser = Parser()
         self._unflushed: list[bytes] = []
         self._size = 0  # bytes in _unflushed
-        self._produced = 0  # bytes of all frames so far
-        self._last = 0  # where the last frame begins
+        self._produced = self._last = 0  # bytes of all frames so far, and where the last frame begins
         self._full: set[str] = set()
         self._reads = True
         self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
