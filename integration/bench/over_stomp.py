@@ -72,9 +72,9 @@ Clients: {{clients}}.
 ## Required ratios
 
 {{bars}}
-{{groups}}"""
+{{groups}}{limits}"""
 
 
-def text(where: str, how: str = "") -> str:
-    """The page of a comparison, with places for its figures; ``where`` and ``how`` it was measured."""
-    return _TEXT.format(where=where, how=how)
+def text(where: str, how: str, limits: str = "") -> str:
+    """The page of a comparison, with places for its figures: ``where`` and ``how`` it was measured, what limits it."""
+    return _TEXT.format(where=where, how=how, limits=limits)
