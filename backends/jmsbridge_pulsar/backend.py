@@ -2,8 +2,7 @@
 
 from jmsbridge.spi import Backend
 from jmsbridge.transport.backend import Networked
-from jmsbridge_pulsar.connection.options import PulsarOptions, WithoutTls
-from jmsbridge_pulsar.connection.relay import PORT, TLS_PORT
+from jmsbridge_pulsar.connection.options import PORT, TLS_PORT, PulsarOptions, WithoutTls
 from jmsbridge_pulsar.facts import NATIVE
 from jmsbridge_pulsar.link import open_link
 

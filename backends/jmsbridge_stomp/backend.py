@@ -2,9 +2,8 @@
 
 from jmsbridge.spi import Backend
 from jmsbridge.transport.backend import Networked
-from jmsbridge_stomp.connection.options import StompOptions, WithoutTls
+from jmsbridge_stomp.connection.options import PORT, TLS_PORT, StompOptions, WithoutTls
 from jmsbridge_stomp.connection.products import NATIVE
-from jmsbridge_stomp.connection.stomp_socket import PORT, TLS_PORT
 from jmsbridge_stomp.link import open_link
 
 __all__ = ["StompOptions", "backend", "tls_backend"]

@@ -14,12 +14,11 @@ from jmsbridge.spi import (
     NotSupported,
     SelectorRefused,
     SendCancelled,
-    SubscriptionRefused,
     Ticket,
 )
 from jmsbridge.transport.deliveries.expiry import now_ms
 from jmsbridge.transport.literal_names import check_key
-from jmsbridge.transport.network.link_life import Done, after_all
+from jmsbridge.transport.network.link_life import Done, after_all, ignored
 from jmsbridge.transport.queued_channel import BUSY, Command, QueuedChannel
 from jmsbridge.transport.tickets import CallbackTicket
 from jmsbridge_stomp.connection.errors import in_use
@@ -88,12 +87,15 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
         try:
             self._life.wait(open_it, f"consuming {interest.address}")
             self.check()  # a later loss will end it
-        except SubscriptionRefused:
-            raise
         except BackendError:
-            self._life.thread.post(lambda: self.drop(made))
+            self._life.thread.post(lambda: self._give_up(made))
             raise
         return made
+
+    def _give_up(self, subscription: Subscription) -> None:
+        """It could not be opened: its name is free at once, and a socket that was made for it is closed."""
+        self.drop(subscription)
+        subscription.finish(ignored)
 
     def _check_interest(self, interest: Interest) -> None:
         broker = self._life.broker

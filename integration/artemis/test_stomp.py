@@ -1,6 +1,7 @@
 """What a refused frame costs over STOMP: Artemis ends the socket with every ERROR."""
 
 import json
+import os
 import time
 
 import pytest
@@ -21,9 +22,10 @@ from integration.stomp.opening import (
     open_link,
 )
 from jmsbridge import InDoubtException, JMSException, Queue, Topic
-from jmsbridge.spi import AccessDenied, Address, ConnectFailed, Outcome, SendRefused
+from jmsbridge.spi import AccessDenied, Address, ConnectFailed, Outcome, SendRefused, SubscriptionRefused
 from jmsbridge.testing.harness import LinkLog
 from jmsbridge.testing.suite.contract.support import Answer, envelope, send, send_texts_to, settle, subscribe
+from jmsbridge.testing.suite.support import eventually
 
 pytestmark = pytest.mark.broker("artemis")
 
@@ -68,6 +70,28 @@ def test_a_refused_send_rolls_its_transaction_back(artemis: Broker) -> None:
     send_texts_to(link, name, "after")
     assert box.wait(1)[0].envelope.body == "after"
     link.close()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_subscription_that_was_refused_opens_once_the_other_is_closed(artemis: Broker, shared: bool) -> None:
+    """It is neither taken for a consumer of this connection, nor does it keep its socket."""
+    name, client = new_queue().name, f"c-{os.urandom(4).hex()}"
+    mine, theirs = Address(f"{name}-mine", topic=True), Address(f"{name}-theirs", topic=True)
+    other, link = (open_link(artemis, LinkLog(), client_id=client, user="jb", password="jbpass") for _ in range(2))
+    held, _ = subscribe(other.channel(False), theirs, 1, key="k", durable=True, shared=shared)
+    channel = link.channel(False)
+    before = len(link._sockets.members)
+    with pytest.raises(SubscriptionRefused, match="has consumers and another topic or selector"):
+        subscribe(channel, mine, 1, key="k", durable=True, shared=shared)
+    eventually(lambda: len(link._sockets.members) == before)
+    held.close()
+    again, box = subscribe(channel, mine, 1, key="k", durable=True, shared=shared)
+    send_texts_to(link, mine, "text")
+    settle(again, [box.wait(1)[0].token], Outcome.ACCEPTED)
+    again.close()
+    link.unsubscribe("k", mine)
+    link.close()
+    other.close()
 
 
 def test_a_dead_letter_with_an_odd_name_for_answers(artemis: Broker) -> None:

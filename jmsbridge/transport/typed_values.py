@@ -1,4 +1,4 @@
-"""Java-typed values in protocols without types: map and stream bodies as JSON, properties as text. No I/O.
+"""Java-typed values in protocols without types: map and stream bodies as JSON, properties and headers as text. No I/O.
 
 A body is JSON, which every language can parse: ``{"map": {"qty": 5, "blob": "AAE="}, "types": {"blob": "bytes"}}``.
 ``types`` has the Java type of each value whose JSON form does not show it; numbers without an entry are a Java int (a
@@ -26,11 +26,13 @@ __all__ = [
     "encode_map",
     "encode_properties",
     "encode_stream",
+    "header_number",
     "property_forms",
     "property_readers",
 ]
 
 _INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
+_LONG_MAX: Final = (1 << 63) - 1
 _KNOWN: Final = 128  # kinds of messages whose types are cached, if they are few and short
 _FEW: Final = 30
 _SHORT: Final = 2048
@@ -202,3 +204,13 @@ def decode_properties(texts: Mapping[str, str], types: str) -> dict[str, Any]:
         except (ValueError, OverflowError):
             found[name] = text
     return found
+
+
+# -- headers
+
+
+def header_number(text: str | None, default: int = 0) -> int:
+    """The number that a header is, at most the largest long; the default for a text that is none, or without one."""
+    if text is None or not (text.isascii() and text.isdigit() and len(text) <= 19):
+        return default
+    return min(int(text), _LONG_MAX)

@@ -17,6 +17,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 from jmsbridge.transport.network.diagnosis import link_lost, not_connected
+from jmsbridge_pulsar.connection.options import TLS_PORT
 from jmsbridge_pulsar.connection.protocol import Malformed
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
 
 Result = _pulsar.Result
 
-_TLS_PORT: Final = 6651
 _LATELY: Final = 5.0  # seconds
 _AUTHENTICATION, _AUTHORIZATION = 3, 4  # of the protocol's errors
 _KINDS: Final[dict[Any, type[BackendError]]] = {
@@ -176,7 +176,7 @@ def connect_error(error: BaseException, endpoint: Endpoint, method: str | None) 
             "expects TLS (pulsar+ssl://)?"
         )
     else:
-        made = not_connected(error, endpoint, "Pulsar", _TLS_PORT)
+        made = not_connected(error, endpoint, "Pulsar", TLS_PORT)
     made.__cause__ = error
     return made
 

@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 from jmsbridge.spi import ConnectFailed, Endpoint
 from jmsbridge.transport.network.tls import TlsOptions, refuse_tls_options
 
-__all__ = ["PulsarOptions", "WithoutTls", "login_of", "method_of"]
+__all__ = ["PORT", "TLS_PORT", "PulsarOptions", "WithoutTls", "login_of", "method_of"]
+
+PORT, TLS_PORT = 6650, 6651
+"""The usual ports of Pulsar."""
 
 _TOKEN: Final = re.compile(r"[!-~]+")
 

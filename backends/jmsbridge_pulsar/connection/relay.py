@@ -19,7 +19,7 @@ from jmsbridge.transport.network.link_life import LinkLife, ignored
 from jmsbridge.transport.network.loop import Timer
 from jmsbridge_pulsar.connection.attachments import Attached, Attachments, Controlled
 from jmsbridge_pulsar.connection.errors import Words
-from jmsbridge_pulsar.connection.options import PulsarOptions
+from jmsbridge_pulsar.connection.options import PORT, TLS_PORT, PulsarOptions
 from jmsbridge_pulsar.connection.pipe import Pipe
 from jmsbridge_pulsar.connection.protocol import (
     Frame,
@@ -33,10 +33,7 @@ from jmsbridge_pulsar.connection.protocol import (
     words_of,
 )
 
-__all__ = ["PORT", "TLS_PORT", "Relay"]
-
-PORT, TLS_PORT = 6650, 6651
-"""The usual ports of Pulsar."""
+__all__ = ["Relay"]
 
 _HOST: Final = "127.0.0.1"
 _LARGEST: Final = 5 * 1024 * 1024  # bytes of a message, unless the broker says another limit

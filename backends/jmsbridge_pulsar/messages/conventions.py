@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from jmsbridge.spi import BodyKind
+from jmsbridge.transport.literal_names import is_unicode
 
 __all__ = [
     "CONNECTION",
@@ -29,7 +30,6 @@ __all__ = [
     "SIDE",
     "TYPE_SUFFIX",
     "Side",
-    "is_unicode",
     "type_name",
     "type_name_once",
 ]
@@ -100,14 +100,3 @@ def type_name(name: str) -> str:
 
 
 type_name_once: Final = lru_cache(1024)(type_name)
-
-
-def is_unicode(text: str) -> bool:
-    """Whether the text has a form in UTF-8: it has no unpaired surrogate."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from jmsbridge.spi import Address, BodyKind, Envelope
-from jmsbridge.transport.typed_values import decode_properties
+from jmsbridge.transport.typed_values import decode_properties, header_number
 from jmsbridge_pulsar.messages import bodies
 from jmsbridge_pulsar.messages.conventions import (
     CONNECTION,
@@ -91,7 +91,7 @@ def decode(
         timestamp,
         wire.get(MODE) != "1",
         _priority(wire.get(PRIORITY)),
-        _number(wire.get(EXPIRATION)),
+        header_number(wire.get(EXPIRATION)),
         _delivery_time(wire, timestamp),
         _correlation(wire.get(CORRELATION)),
         _reply_to(wire, names, side.temporary),
@@ -174,7 +174,7 @@ def _reply_to(wire: Mapping[str, str], names: Names, temporary: bool | None) -> 
 
 def _delivery_time(wire: Mapping[str, str], timestamp: int) -> int:
     """0 without a delay: Java programs always write a time, that of the send."""
-    found = _number(wire.get(DELIVERY_TIME))
+    found = header_number(wire.get(DELIVERY_TIME))
     return 0 if found == timestamp or DELIVERIES in wire else found
 
 
@@ -194,10 +194,3 @@ def _correlation(text: str | None) -> str | bytes | None:
 
 def _priority(text: str | None) -> int:
     return 4 if text is None else _PRIORITIES.get(text, 4)
-
-
-def _number(text: str | None) -> int:
-    """A number that fits a long; else 0."""
-    if text is None or not (text.isascii() and text.isdigit() and len(text) <= 19):
-        return 0
-    return min(int(text), _MOST_TIME)

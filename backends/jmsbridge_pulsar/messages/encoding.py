@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from jmsbridge.spi import Envelope
+from jmsbridge.transport.literal_names import is_unicode
 from jmsbridge.transport.typed_values import encode_properties
 from jmsbridge_pulsar.messages import bodies
 from jmsbridge_pulsar.messages.conventions import (
@@ -30,7 +31,6 @@ from jmsbridge_pulsar.messages.conventions import (
     REPLY_TO,
     SIDE,
     TYPE_SUFFIX,
-    is_unicode,
     type_name,
     type_name_once,
 )

@@ -16,6 +16,7 @@ from jmsbridge.spi import (
     SubscriptionRefused,
 )
 from jmsbridge.transport.network.diagnosis import CLOSE_FIRST, NO_MORE_SOCKETS, link_lost, not_connected
+from jmsbridge_stomp.connection.options import TLS_PORT
 from jmsbridge_stomp.protocol.frames import Frame, Unencodable
 from jmsbridge_stomp.protocol.parsing import Malformed
 
@@ -33,7 +34,6 @@ __all__ = [
 ]
 
 _CONTENT: Final = re.compile(r"\bCoreMessage\[.*", re.DOTALL)
-_TLS_PORT: Final = 61612
 _NOT_ALLOWED: Final = (
     *("not authorized", "does not have permission", "amq229213", "amq229032", "securityexception"),
     "access_refused",
@@ -96,7 +96,7 @@ def connect_error(error: BaseException, endpoint: Endpoint) -> BackendError:
             "(stomp+ssl://)?"
         )
     else:
-        made = not_connected(error, endpoint, "a broker with STOMP", _TLS_PORT)
+        made = not_connected(error, endpoint, "a broker with STOMP", TLS_PORT)
     made.__cause__ = error
     return made
 

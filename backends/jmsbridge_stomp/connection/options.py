@@ -6,7 +6,10 @@ import msgspec
 
 from jmsbridge.transport.network.tls import TlsOptions, refuse_tls_options
 
-__all__ = ["StompOptions", "WithoutTls"]
+__all__ = ["PORT", "TLS_PORT", "StompOptions", "WithoutTls"]
+
+PORT, TLS_PORT = 61613, 61612
+"""The usual ports of STOMP."""
 
 
 class StompOptions(TlsOptions, frozen=True, kw_only=True):

@@ -12,16 +12,13 @@ from jmsbridge.spi import BackendError, ChannelLost
 from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge.transport.network.tls import client_context
 from jmsbridge_stomp.connection.errors import Refusal, is_of_silence
-from jmsbridge_stomp.connection.options import StompOptions
+from jmsbridge_stomp.connection.options import PORT, TLS_PORT, StompOptions
 from jmsbridge_stomp.connection.sockets import Sockets, log
 from jmsbridge_stomp.protocol.frames import BEAT, Frame, encode
 from jmsbridge_stomp.protocol.parsing import Malformed, Parser
 from jmsbridge_stomp.sending.turns import Turns
 
-__all__ = ["PORT", "TLS_PORT", "Answered", "StompSocket"]
-
-PORT, TLS_PORT = 61613, 61612
-"""The usual ports of STOMP."""
+__all__ = ["Answered", "StompSocket"]
 
 _TOGETHER = 64  # frames that may wait for others
 _SOON = 0.002  # seconds for which they wait at most

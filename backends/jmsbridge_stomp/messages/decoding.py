@@ -9,7 +9,13 @@ import msgspec
 
 from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Envelope
-from jmsbridge.transport.typed_values import decode_map, decode_properties, decode_stream, property_readers
+from jmsbridge.transport.typed_values import (
+    decode_map,
+    decode_properties,
+    decode_stream,
+    header_number,
+    property_readers,
+)
 from jmsbridge_stomp.messages.conventions import FAULT, SIDE, TYPES, is_plain_name
 from jmsbridge_stomp.messages.dialects import Dialect
 from jmsbridge_stomp.messages.encoding import Side
@@ -17,7 +23,6 @@ from jmsbridge_stomp.protocol.frames import Frame
 
 __all__ = ["Decoder", "Inbound"]
 
-_MOST_TIME: Final = (1 << 63) - 1
 _MOST_SECONDS: Final = 10**11  # year 5138: a larger timestamp is in milliseconds
 _TEXTS: Final = ("text/", "application/json", "application/xml")
 _decode_side: Final = msgspec.json.Decoder(Side).decode
@@ -59,9 +64,9 @@ class Decoder:
             self._message_id(headers) if side is None else side.id,
             self._timestamp(headers) if side is None else side.timestamp,
             headers.get("persistent", "").lower() == "true",
-            min(_number(headers.get("priority"), 4), 9),
-            _number(headers.get("expires")) if side is None else side.expiration,
-            _number(headers.get("_AMQ_SCHED_DELIVERY")) if side is None else side.delivery_time,
+            min(header_number(headers.get("priority"), 4), 9),
+            header_number(headers.get("expires")) if side is None else side.expiration,
+            header_number(headers.get("_AMQ_SCHED_DELIVERY")) if side is None else side.delivery_time,
             _correlation(headers, side),
             self._reply_to(headers, side),
             headers.get("type") if side is None or side.type is None else side.type,
@@ -69,7 +74,7 @@ class Decoder:
         return Inbound(envelope, headers.get("redelivered") == "true", None if side is None else side.sender)
 
     def _timestamp(self, headers: dict[str, str]) -> int:
-        given = _number(headers.get("timestamp"))
+        given = header_number(headers.get("timestamp"))
         return given * 1000 if self._dialect.amqp and given < _MOST_SECONDS else given
 
     def _message_id(self, headers: dict[str, str]) -> str | None:
@@ -154,7 +159,7 @@ class Decoder:
 def _with_group(properties: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
     """The properties of another program's message on Artemis, and its group."""
     properties["JMSXGroupID"] = headers["_AMQ_GROUP_ID"]
-    sequence = _number(headers.get("_AMQ_GROUP_SEQUENCE"))
+    sequence = header_number(headers.get("_AMQ_GROUP_SEQUENCE"))
     if 0 < sequence < 1 << 31:
         properties["JMSXGroupSeq"] = sequence
     if "JMSXUserID" in headers:
@@ -205,10 +210,3 @@ def _correlation(headers: dict[str, str], side: Side | None) -> str | bytes | No
         except ValueError:
             return None
     return side.correlation if side is not None and shown is None else shown
-
-
-def _number(text: str | None, default: int = 0) -> int:
-    """A number that fits a long; else the default."""
-    if text is None or not (text.isascii() and text.isdigit() and len(text) <= 19):
-        return default
-    return min(int(text), _MOST_TIME)

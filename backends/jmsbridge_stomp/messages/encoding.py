@@ -253,9 +253,7 @@ def _is_plain(text: str) -> bool:
 
 def _fits(text: str) -> bool:
     """Whether every broker keeps this text in a header as it is."""
-    if len(text) > _LONGEST or "\0" in text:
-        return False
-    return text.isascii() or is_unicode(text)
+    return len(text) <= _LONGEST and "\0" not in text and is_unicode(text)
 
 
 def _side_lines(side: Side) -> list[bytes]:

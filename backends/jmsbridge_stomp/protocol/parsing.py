@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from jmsbridge_stomp.protocol.frames import V10, V12, Frame, Version
+from jmsbridge_stomp.protocol.frames import ESCAPES, Frame
 
 __all__ = ["Limits", "Malformed", "Parser"]
 
@@ -15,6 +15,7 @@ _FOLLOWING: Final = re.compile(rb"\n+(?:%b|(?:%b)\Z)" % (b"|".join(_COMMANDS), _
 """The end of a line, and behind it nothing yet, or what the broker writes next."""
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")  # lines may end with CR LF
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
+_CHARACTERS: Final = {escape[1]: character for character, escape in ESCAPES.items()}
 _HEAD: Final = 1 << 26  # bytes of a command with its headers: properties of other protocols may be long
 _BODY: Final = 1 << 30  # bytes of a body
 
@@ -41,8 +42,7 @@ class Parser:
     """Whether each frame is followed by the end of a line, and the next one or nothing after that, so that a NUL before
     anything else belongs to the body: ActiveMQ Classic writes a text of Java with NUL as it is, without its length."""
 
-    def __init__(self, version: Version = V12, limits: Limits | None = None) -> None:
-        self.version = version
+    def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._data = bytearray()
         self._start = 0  # where the frame begins
@@ -126,7 +126,7 @@ class Parser:
         last, begins = end.span()
         if last - start > self._limits.head:
             raise Malformed(f"a head of more than {self._limits.head:,} bytes")
-        command, headers = _read_lines(buffer[start:last], self.version)
+        command, headers = _read_lines(buffer[start:last])
         self._head = command, headers, begins, self._length(command, headers)
         self._seen = begins
         return True
@@ -150,7 +150,7 @@ class Parser:
         return None  # that of a property, which Classic writes in its place
 
 
-def _read_lines(head: bytearray, version: Version) -> tuple[str, dict[str, str]]:
+def _read_lines(head: bytearray) -> tuple[str, dict[str, str]]:
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
@@ -159,10 +159,9 @@ def _read_lines(head: bytearray, version: Version) -> tuple[str, dict[str, str]]
     command = first.removesuffix("\r")
     if command != "MESSAGE" and _COMMAND.fullmatch(command.encode()) is None:
         raise Malformed(f"not a STOMP command: {command[:40]!r}")
-    if version is V12 and "\r" in text:
+    if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
-    reads = V10 if command == "CONNECTED" else version
-    unescapes = bool(reads.escapes) and "\\" in text
+    unescapes = command != "CONNECTED" and "\\" in text
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
@@ -171,17 +170,15 @@ def _read_lines(head: bytearray, version: Version) -> tuple[str, dict[str, str]]
         if unescapes and "\\" in line:
             value = value.replace("\\c", ":")
             if "\\" in value or "\\" in name:  # which few lines have
-                name, _, value = (_unescaped(part, reads, command) for part in line.partition(":"))
+                name, _, value = (_unescaped(part, command) for part in line.partition(":"))
         if name not in headers:
             headers[name] = value
     return command, headers
 
 
-def _unescaped(text: str, version: Version, command: str) -> str:
-    known = {escape[1]: character for character, escape in version.escapes.items()}
-
+def _unescaped(text: str, command: str) -> str:
     def character(match: re.Match[str]) -> str:
-        found = known.get(match[1])
+        found = _CHARACTERS.get(match[1])
         if found is not None:
             return found
         if command == "MESSAGE":  # Classic does not escape the names of properties

@@ -123,13 +123,10 @@ class LinkLife:
         if self.thread.ended is not None:
             raise self.lost()
 
-    def wait(
-        self, start: Callable[[Done], None], what: str, *, patience: float = DEADLINE, optional: bool = False
-    ) -> Any:
+    def wait(self, start: Callable[[Done], None], what: str, *, patience: float = DEADLINE) -> Any:
         """Start something on the I/O thread and wait for its result.
 
-        If the broker does not answer within ``patience`` seconds, the link is given up. With ``optional`` the loss of
-        the link is not an error: the result is then None.
+        If the broker does not answer within ``patience`` seconds, the link is given up.
         """
         wait = _Wait()
         self._waits.add(wait)
@@ -150,10 +147,6 @@ class LinkLife:
                 if error is late:
                     self.thread.post(lambda: self.die(late))
                 raise
-        except LinkLost:
-            if not optional:
-                raise
-            return None
         finally:
             self._waits.discard(wait)
 

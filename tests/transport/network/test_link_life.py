@@ -121,7 +121,6 @@ def test_after_the_loss_every_request_fails_at_once(broker: Broker) -> None:
         with pytest.raises(LinkLost, match="explained: cut") as caught:
             verb()
         assert not caught.value.in_doubt
-    assert broker.life.wait(lambda done: None, "tidying", optional=True) is None
     broker.life.wait_closing(lambda done: None, "closing")
 
 
