@@ -96,7 +96,7 @@ class Sender:
     def _too_large(self, outgoing: Outgoing) -> BackendError:
         return SendRefused(
             f"{outgoing.address}: the message has {len(outgoing.data):,} bytes, {self._driver.life.broker} takes at "
-            f"most {self._limit:,}"
+            f"most {self._limit:,}; send smaller messages, or raise its limit"
         )
 
     # -- what the broker says

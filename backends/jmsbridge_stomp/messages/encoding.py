@@ -105,7 +105,10 @@ class Encoder:
         lines += _side_lines(side)
         data = b"".join((*lines, b"\n", body, b"\0"))
         if self._largest and len(data) > self._largest:
-            raise Unencodable(f"a frame of {len(data):,} bytes; {self._dialect.name} takes {self._largest:,}")
+            raise Unencodable(
+                f"a frame of {len(data):,} bytes; {self._dialect.name} takes at most {self._largest:,} over STOMP: "
+                "send smaller messages, or use rabbitmq://"
+            )
         return data
 
     def _destination(self, address: Address) -> bytes:

@@ -7,6 +7,7 @@ returned are kept until the receiver holds no others, and then all return at onc
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Protocol
 
 from jmsbridge.selectors import Selector, compile_selector
@@ -74,8 +75,8 @@ class Subscription:
         self.interest = interest
         self._decoder = Decoder(facts.product.dialect, interest.address)
         self._commands = Commands(self._life, lambda: self._error, self._settle_accepted)
-        accept, size_of = self._accept if interest.presettled else None, _size_of if interest.deferred else None
-        self._gate = CreditGate(inbox, accept, self._expire, size_of)
+        size_of = attrgetter("size") if interest.deferred else None
+        self._gate = CreditGate(inbox, self._accept if interest.presettled else None, self._expire, size_of)
         self._selector = _dropped_early(interest) if transaction is not None else None
         self._late = LateWindow(facts.product, interest, self._gate)
         self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._return)
@@ -247,11 +248,16 @@ class Subscription:
             self._draining.append(ticket)
             if len(self._draining) == 1:
                 self._probe()
-        elif rest > 0:
+        elif rest > 0 and not self._may_leave():
             self._draining.append(ticket)
             self._life.thread.call_later(rest, lambda: self._drain_late(ticket))
         else:
             self._end_credit(ticket)
+
+    def _may_leave(self) -> bool:
+        """Whether the application holds no message and is only closing: UNSUBSCRIBE returns what is on its way."""
+        prefetches = self.interest.window > 0 and not self.interest.deferred
+        return prefetches and (self._receiver is None or self._holds_only_returned(self._receiver))
 
     def _drain_late(self, ticket: Ticket) -> None:
         if ticket in self._draining:
@@ -273,11 +279,10 @@ class Subscription:
                 else:
                     self._end_credit(ticket)
 
-        receiver = self._receiver
-        if receiver is None:
+        if self._receiver is None:
             answered(None)
             return
-        probe(receiver.socket, self._facts.product.dialect.destination(self.interest.address)[0], answered)
+        probe(self._receiver.socket, self._facts.product.dialect.destination(self.interest.address)[0], answered)
 
     def _look_shown(self) -> None:
         """Answer a browser's drains once all messages are here."""
@@ -491,7 +496,3 @@ class Subscription:
 def _dropped_early(interest: Interest) -> Selector | None:
     """What the facade would drop in the transaction, where it would fill the window until a commit."""
     return None if interest.select or interest.selector is None else compile_selector(interest.selector)
-
-
-def _size_of(token: Delivery) -> int:
-    return token.size
