@@ -253,7 +253,7 @@ class StompSocket:
         for frame in frames:
             self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
-        if frames and frames[-1].command == "MESSAGE":
+        if frames and frames[-1].command == "MESSAGE" and not self._answers:
             self._stream.gather(len(frames), self.windows.get(frames[-1].headers.get("subscription", ""), 0))
 
     def _take(self, frame: Frame) -> None:
