@@ -144,6 +144,7 @@ _TO_TEXT: Final[dict[type, tuple[str, Callable[[Any], str]]]] = {
     float: ("double", double_text),
     type(None): ("null", lambda _: ""),
 }
+_AS_IT_IS: Final = ("", str)
 _FROM_TEXT: Final[dict[str, Callable[[str], Any]]] = {
     "boolean": lambda text: text == "true",
     "byte": lambda text: Byte(int(text)),
@@ -158,19 +159,21 @@ _FROM_TEXT: Final[dict[str, Callable[[str], Any]]] = {
 
 def encode_properties(properties: Mapping[str, Any]) -> tuple[dict[str, str], str]:
     """Every property as text, and the types of those other than text as JSON; empty if all are text."""
-    kinds = tuple(map(type, properties.values()))
-    forms, types = (_forms_once if len(kinds) <= _FEW else property_forms)(tuple(properties), kinds)
+    forms, types = property_forms(tuple(properties), tuple(map(type, properties.values())))
     return dict(zip(properties, map(call, forms, properties.values()), strict=True)), types
 
 
 def property_forms(names: tuple[str, ...], kinds: tuple[type, ...]) -> tuple[tuple[Callable[[Any], str], ...], str]:
     """For properties of these names and types what makes the text of each, and their types as JSON."""
-    types = {name: _TO_TEXT[kind][0] for name, kind in zip(names, kinds, strict=True) if kind in _TO_TEXT}
-    forms = tuple([_TO_TEXT[kind][1] if kind in _TO_TEXT else str for kind in kinds])
-    return forms, json.dumps(types) if types else ""
+    known = [_TO_TEXT.get(kind, _AS_IT_IS) for kind in kinds]
+    types = tuple([(name, form) for name, (form, _) in zip(names, known, strict=True) if form])
+    forms = tuple([make for _, make in known])
+    return forms, "" if not types else _types_text(types) if len(types) <= _FEW else json.dumps(dict(types))
 
 
-_forms_once: Final = lru_cache(_KNOWN)(property_forms)
+@lru_cache(_KNOWN)
+def _types_text(types: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(dict(types))
 
 
 def property_readers(types: str) -> Mapping[str, Callable[[str], Any]]:

@@ -119,7 +119,7 @@ class Flow:
     def _poll(self) -> float:
         """For how many seconds it waits, so that many idle consumers together do not take all of Python's time."""
         share = min(len(self._facts.controlled) / _POLLS, _LONGEST)
-        return share if share > _POLL else max(_SHORT, min(time.monotonic() - self._moved_at, _POLL))
+        return max(share, _SHORT, min(time.monotonic() - self._moved_at, _POLL))
 
     def _quiet(self) -> float:
         """The ``time.monotonic()`` after which no message is expected to be on its way."""

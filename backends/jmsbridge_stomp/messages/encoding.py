@@ -15,7 +15,7 @@ import msgspec
 from jmsbridge.codecs import mutf8
 from jmsbridge.spi import Address, BodyKind, Envelope
 from jmsbridge.transport.literal_names import is_unicode
-from jmsbridge.transport.typed_values import encode_map, encode_properties, encode_stream, property_forms
+from jmsbridge.transport.typed_values import encode_map, encode_stream, property_forms
 from jmsbridge_stomp.messages.conventions import SIDE, TYPES, is_plain_name
 from jmsbridge_stomp.messages.dialects import Dialect
 from jmsbridge_stomp.protocol.frames import MOST_LINE, Unencodable, header
@@ -154,33 +154,31 @@ class Encoder:
     def _properties(self, properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
         kind = tuple(properties), tuple(map(type, properties.values()))
         shape = self._shapes.get(kind) or self._shape(*kind)
+        texts = tuple(map(call, shape.forms, properties.values()))
+        lines += shape.types
         if shape.headers:
-            texts = tuple(map(call, shape.forms, properties.values()))
             whole = "".join(texts)
             if len(whole) <= _LONGEST and _is_plain(whole):
-                lines += shape.types
                 lines.append((shape.headers % texts).encode())
                 return
-        self._each_property(properties, side, lines)
+        self._each_property(properties, texts, side, lines)
 
     def _shape(self, names: tuple[str, ...], kinds: tuple[type, ...]) -> _Shape:
-        if len(names) > _FEW or len("".join(names)) > _LONGEST:
-            return _Shape([], (), "")
         forms, types = property_forms(names, kinds)
+        about = [] if not types else _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
+        if len(self._shapes) >= _KNOWN or len(names) > _FEW or len("".join(names)) > _LONGEST:
+            return _Shape(about, forms, "")
         begins = [self._begin(name).decode() for name in names]
         headers = "" if type(None) in kinds or not all(begins) else "".join(f"{begin}%s\n" for begin in begins)
-        made = _Shape(_types_lines(types) if types else [], forms, headers)
-        if len(self._shapes) < _KNOWN:
-            self._shapes[names, kinds] = made
+        made = self._shapes[names, kinds] = _Shape(about, forms, headers)
         return made
 
-    def _each_property(self, properties: dict[str, Any], side: Side, lines: list[bytes]) -> None:
-        texts, types = encode_properties(properties)
-        if types:
-            lines += _types_lines(types) if len(types) <= _PIECE else _json_lines(TYPES, types)
+    def _each_property(
+        self, properties: dict[str, Any], texts: tuple[str, ...], side: Side, lines: list[bytes]
+    ) -> None:
         begins, more = self._begins, side.properties
         room = _MOST - len(lines)
-        for name, text in texts.items():
+        for name, text in zip(properties, texts, strict=True):
             begin = begins.get(name)
             if begin is None:
                 begin = self._begin(name)

@@ -377,6 +377,16 @@ def test_messages_with_the_same_names_come_back_one_after_the_other(
         assert _typed(found.properties) == _typed(properties)
 
 
+@dialects
+def test_what_is_remembered_of_messages_is_limited_and_never_changes_what_is_written(dialect: Dialect) -> None:
+    encoder = Encoder(dialect, None, delays=False, detects=False)
+    for number in (*range(300), 0, 299):
+        sent = _envelope(properties={f"n{number}": number, "when": "12:30" if number % 2 else "noon"})
+        alone = Encoder(dialect, None, delays=False, detects=False)
+        assert encoder.encode(sent, NOW) == alone.encode(sent, NOW)
+    assert len(encoder._shapes) <= 128
+
+
 def test_a_value_that_does_not_fit_its_type_is_a_text_also_between_others() -> None:
     """As where a program changes a property, and copies the types."""
     headers, decoder = _frame(_envelope(properties={"n": 1}), CLASSIC).headers, Decoder(CLASSIC, QUEUE)
