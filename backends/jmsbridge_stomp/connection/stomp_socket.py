@@ -39,7 +39,6 @@ class StompSocket:
     def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
         self.subscriptions: dict[str, Callable[[Frame], None]] = {}
         """By id, who gets its messages."""
-        self.windows: dict[str, int] = {}  # by id, how many messages it may have unsettled
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.kept: dict[object, int] = {}
@@ -63,7 +62,8 @@ class StompSocket:
         self._parser = Parser()
         self._unflushed: list[bytes] = []
         self._size = 0  # bytes in _unflushed
-        self._produced = self._last = 0  # bytes of all frames so far, and where the last frame begins
+        self._produced = 0  # bytes of all frames so far
+        self._last = 0  # where the last frame begins
         self._full: set[str] = set()
         self._reads = True
         self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
@@ -250,8 +250,6 @@ class StompSocket:
         for frame in frames:
             self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
-        if frames and not self._answers and frames[-1].command == "MESSAGE":
-            self._stream.gather(len(frames), self.windows.get(frames[-1].headers.get("subscription", ""), 0))
 
     def _take(self, frame: Frame) -> None:
         command, headers = frame.command, frame.headers
@@ -335,7 +333,6 @@ class StompSocket:
     def forget(self, name: str) -> None:
         """A subscription has ended."""
         self.subscriptions.pop(name, None)
-        self.windows.pop(name, None)
         self.hold_back(name, False)
 
     def _look_reading(self) -> None:

@@ -97,7 +97,6 @@ class Receiver:
         name = f"jb{next(_numbers)}"
         self._names.append(name)
         self.socket.subscriptions[name] = self._arrived
-        self.socket.windows[name] = self._most
         self.socket.ask("SUBSCRIBE", self._headers(name), answered)
 
     @property

@@ -21,11 +21,8 @@ _CHUNK = 1 << 18  # bytes to decrypt at once
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _MANY = 32  # answers
 _FEW = 2
-_SLOW = 125e-6  # seconds for an answer, or a message
+_SLOW = 125e-6  # seconds for an answer
 _REST = 4e-3  # seconds, at most
-_SEVERAL, _ENOUGH = 4, 64  # messages
-_READS = 8  # for the average time between messages
-_MOMENT = 2e-3  # seconds
 _RECORD = 1 << 14  # bytes in one record of TLS, at most
 _PARTS = 1000  # for one call; the kernel takes 1024
 
@@ -65,8 +62,6 @@ class ByteStream:
         self._looked = 0.0
         self._owed = 0  # answers, at that time
         self._pace = 0.0  # seconds for an answer until then; 0 if nothing was awaited before it
-        self._gathered = 0.0  # when messages came last
-        self._gap = _REST  # seconds for a message, on average of the last reads
         _streams.add(self)
 
     # -- connecting
@@ -253,27 +248,10 @@ class ByteStream:
         before, self._pace = self._pace, (now - self._looked) / came if self._owed else 0.0
         self._looked, self._owed = now, owed
         pace = min(before, self._pace)
-        if owed >= (_FEW if together else _MANY) and pace > _SLOW:
-            self._pause(min(_REST, owed * pace / 2))
-
-    def gather(self, came: int, window: int) -> None:
-        """After each read: how many messages came, and how many the broker may send without an acknowledgement. After
-        several, as long as the window has room for many more, nothing is read for a moment: but only while they come
-        fast. Answers to a few requests that are under way together come slower, and the next request waits for them.
-
-        Each read wakes this thread and the one that the messages are for, which takes the time of several messages.
-        """
-        now = time.monotonic()
-        self._gap += (min((now - self._gathered) / came, _REST) - self._gap) / _READS
-        self._gathered = now
-        if self._gap < _SLOW and _SEVERAL <= came < min(_ENOUGH, window // 4):
-            self._pause(_MOMENT)
-
-    def _pause(self, seconds: float) -> None:
-        if not self._rests and self._socket is not None:
+        if owed >= (_FEW if together else _MANY) and pace > _SLOW and not self._rests and self._socket is not None:
             self._rests = True
             self._watch()
-            self._loop.call_later(seconds, self._read_on)
+            self._loop.call_later(min(_REST, owed * pace / 2), self._read_on)
 
     def _read_on(self) -> None:
         self._rests = False

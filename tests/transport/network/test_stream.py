@@ -326,40 +326,6 @@ def test_a_rest_while_answers_come_slowly_and_nobody_waits(
             assert (time.monotonic() - began >= 0.25) == rests
 
 
-@pytest.mark.parametrize(
-    ("gap", "came", "window", "pauses"),
-    [
-        (0.00005, 4, 250, True),
-        (0.00005, 5, 64, True),
-        (0.00005, 3, 250, False),
-        (0.00005, 64, 1000, False),
-        (0.00005, 4, 16, False),
-        (0.00005, 70, 250, False),
-        (0.0003, 4, 250, False),
-    ],
-    ids=["several", "a smaller window", "few", "many", "a small window", "most of the window", "answers to requests"],
-)
-def test_a_moment_in_which_several_messages_are_followed_by_more(
-    world: World, monkeypatch: pytest.MonkeyPatch, gap: float, came: int, window: int, pauses: bool
-) -> None:
-    clock = _Clock()
-    monkeypatch.setattr(stream, "time", clock)
-    monkeypatch.setattr(stream, "_MOMENT", 0.3)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        world.connect(*server.getsockname())
-        other, _ = server.accept()
-        with other:
-            for _ in range(60):
-                clock.now += 3 * gap
-                world.do(lambda: world.stream.gather(3, window))  # too few to wait
-            clock.now += came * gap
-            began = time.monotonic()
-            world.do(lambda: world.stream.gather(came, window))
-            other.sendall(b"more")
-            eventually(lambda: world.got == b"more")
-            assert (time.monotonic() - began >= 0.25) == pauses
-
-
 def test_a_closed_stream_that_rests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "_REST", 0.05)
     clock = _Clock()
