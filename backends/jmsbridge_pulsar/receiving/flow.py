@@ -56,7 +56,6 @@ class Flow:
         self._counts = not interest.address.topic or interest.shared  # the broker's count of deliveries is of use
         self._taker: Taker | None = None
         self._moved_at = 0.0  # time.monotonic() of the last message, or when it was opened
-        self._quiet_at = 0.0  # time.monotonic() after which no message is expected to be on its way
         self._has_taken = False  # a message since it was opened
         self._delayed = Delayed(interest.address)
         self.unsettled: dict[Key, Delivery] = {} if progress is None else progress.unsettled
@@ -68,7 +67,6 @@ class Flow:
             self._taker = self._open()
             self._has_taken = False
             self._moved_at = time.monotonic()
-            self._quiet_at = self._moved_at + (0.0 if self._browses else _FIRST)
         return self._taker
 
     def settled(self, token: Delivery) -> bool:
@@ -110,7 +108,6 @@ class Flow:
             raise explain(result_of(error), f"consuming {self._interest.address}", self._facts.life.broker) from error
         if taken:
             self._has_taken, self._moved_at = True, time.monotonic()
-            self._quiet_at = self._moved_at + _NEXT
         self._credit.moved(taken, len(found), taker.waiting)
         if not found and not wait and self._credit.forget() and not self._browses and self._let_go():
             self._taker = None
@@ -123,12 +120,13 @@ class Flow:
 
     def _quiet(self) -> float:
         """The ``time.monotonic()`` after which no message is expected to be on its way."""
+        quiet_at = self._moved_at + (_NEXT if self._has_taken else 0.0 if self._browses else _FIRST)
         if self._browses:
-            return self._quiet_at
+            return quiet_at
         if not self._interest.window:  # the application asks for what is there now
-            return max(self._quiet_at, self._credit.asked_at + _FIRST)
+            return max(quiet_at, self._credit.asked_at + _FIRST)
         # with nothing unsettled the taker ends now, so that what is on its way goes to others
-        return self._quiet_at if self.unsettled or not self._has_taken else 0.0
+        return quiet_at if self.unsettled or not self._has_taken else 0.0
 
     def release(self, arrivals: Sequence[Arrival]) -> None:
         """See ``Source``: they return when the taker is closed."""
