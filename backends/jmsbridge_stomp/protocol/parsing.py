@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from jmsbridge_stomp.protocol.frames import ESCAPES, Frame
+from jmsbridge_stomp.protocol.known_heads import KnownHeads
 
 __all__ = ["Limits", "Malformed", "Parser"]
 
@@ -48,6 +49,7 @@ class Parser:
         self._start = 0  # where the frame begins
         self._seen = 0  # up to where it was searched for the end of its head or body
         self._head: tuple[str, dict[str, str], int, int | None] | None = None
+        self._known = KnownHeads()
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete; Malformed if they are not frames."""
@@ -71,7 +73,7 @@ class Parser:
             if receipt is not None:  # as most are, and faster
                 self._start = self._seen = receipt.end()
                 return Frame("RECEIPT", {"receipt-id": receipt[1].decode()})
-            if not self._read_head():
+            if not (self._read_known() or self._read_head()):
                 return None
         assert self._head is not None
         command, headers, begins, length = self._head
@@ -109,6 +111,17 @@ class Parser:
         self._seen = len(buffer) if end < 0 else end
         return end
 
+    def _read_known(self) -> bool:
+        """Whether the next frame is a message with a head like that of the message before."""
+        known, start = self._known.last, self._start
+        found = None if known is None or start != self._seen else known.read(self._data, start)
+        if found is None or found[1] - start > self._limits.head:
+            return False
+        headers, begins = found
+        self._head = "MESSAGE", headers, begins, self._length("MESSAGE", headers)
+        self._seen = begins
+        return True
+
     def _read_head(self) -> bool:
         """Whether the head of the next frame is complete."""
         buffer, start = self._data, self._start
@@ -126,7 +139,9 @@ class Parser:
         last, begins = end.span()
         if last - start > self._limits.head:
             raise Malformed(f"a head of more than {self._limits.head:,} bytes")
-        command, headers = _read_lines(buffer[start:last])
+        command, lines, headers = _read_lines(buffer[start:last])
+        if command == "MESSAGE":
+            self._known.learn(lines)
         self._head = command, headers, begins, self._length(command, headers)
         self._seen = begins
         return True
@@ -150,7 +165,7 @@ class Parser:
         return None  # that of a property, which Classic writes in its place
 
 
-def _read_lines(head: bytearray) -> tuple[str, dict[str, str]]:
+def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
@@ -173,7 +188,7 @@ def _read_lines(head: bytearray) -> tuple[str, dict[str, str]]:
                 name, _, value = (_unescaped(part, command) for part in line.partition(":"))
         if name not in headers:
             headers[name] = value
-    return command, headers
+    return command, lines, headers
 
 
 def _unescaped(text: str, command: str) -> str:

@@ -36,4 +36,4 @@ class SubscriptionDeadLetters(CopiedDeadLetters[Delivery]):
 
 
 def _accept(token: Delivery) -> bool:
-    return token.receiver.accept(token, None)
+    return token.receiver.accept_all((token,)) > 0

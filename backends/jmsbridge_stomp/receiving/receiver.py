@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest, Mode
@@ -10,7 +10,7 @@ from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.sockets import log
-from jmsbridge_stomp.connection.stomp_socket import StompSocket
+from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Dialect
 from jmsbridge_stomp.protocol.frames import Frame, header
@@ -62,32 +62,30 @@ class Receiver:
         self._browses = interest.mode is Mode.BROWSE
         self._most = max(interest.window, credit) if interest.window else 0
         self._late = late
-        self._arrived: Callable[[Frame], None] = ignored
+        self._arrived: Callable[[Sequence[Frame]], None] = ignored
         self._names: list[str] = []  # of its subscriptions at the broker, which share all else
 
     def subscribe(
-        self, arrived: Callable[[Frame], None], answered: Callable[[Refusal | BackendError | None], None]
+        self, arrived: Callable[[Sequence[Frame]], None], answered: Callable[[Refusal | BackendError | None], None]
     ) -> None:
         """Begin; messages may arrive before the answer."""
-        self._arrived = arrived if self._browses or not self._product.parses_ids else self._known(arrived)
+        self._arrived = arrived
         self._add(answered)
 
-    def _known(self, arrived: Callable[[Frame], None]) -> Callable[[Frame], None]:
-        """Drops what could not be acknowledged: it would be received again and again."""
-
-        def take(frame: Frame) -> None:
-            name = frame.headers.get("message-id", "")
-            if _FOREIGN.match(name) is None:
-                arrived(frame)
-            else:
-                log.warning(
-                    "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
-                    "sent over AMQP 1.0 with an id, so that it stays there; receive it over amqp://",
-                    self._interest.address,
-                    name,
-                )
-
-        return take
+    def can_settle(self, frame: Frame) -> bool:
+        """Whether a message could be acknowledged; if not, it would be received again and again."""
+        if self._browses or not self._product.parses_ids:
+            return True
+        name = frame.headers.get("message-id", "")
+        if _FOREIGN.match(name) is None:
+            return True
+        log.warning(
+            "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
+            "sent over AMQP 1.0 with an id, so that it stays there; receive it over amqp://",
+            self._interest.address,
+            name,
+        )
+        return False
 
     def widen(self) -> None:
         """Take as much again."""
@@ -156,13 +154,30 @@ class Receiver:
         """Whether this is no message, but says that a browser has shown all."""
         return frame.headers.get("browser") == "end"
 
-    def accept(self, delivery: Delivery, answered: Callable[[Refusal | BackendError | None], None] | None) -> bool:
+    def accept(self, delivery: Delivery, answered: Answered) -> bool:
         """Acknowledge a message; false if it is settled already."""
+        if not self._settles(delivery):
+            return False
+        self.socket.acknowledge(delivery.ack, answered)
+        return True
+
+    def accept_all(self, deliveries: Iterable[Delivery]) -> int:
+        """Acknowledge those that are not settled already, without asking for answers; returns how many."""
+        acks = [one.ack for one in deliveries if self._settles(one)]
+        if acks:
+            self.socket.acknowledge_all(acks, soon=self.is_wide)
+        return len(acks)
+
+    def _settles(self, delivery: Delivery) -> bool:
         if self.deliveries.pop(delivery, self) is self or delivery in self.returned:
             return False
         self.unsettled_size -= delivery.size
-        self.socket.acknowledge(delivery.ack, answered, soon=self._most >= _WIDE)
         return True
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether an acknowledgement may wait for others."""
+        return self._most >= _WIDE
 
     def join(self, deliveries: Iterable[Delivery]) -> list[Delivery]:
         """Those of the messages that are not settled, which are now accepted in the open transaction."""

@@ -7,6 +7,7 @@ returned are kept until the receiver holds no others, and then all return at onc
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -34,6 +35,7 @@ __all__ = ["Sink", "Subscription"]
 
 _FIRST = 0.2  # seconds after SUBSCRIBE in which the first message may still come, at least
 _NEXT = 0.05  # seconds after a message in which the next one may still come, at least
+_receiver_of = attrgetter("receiver")
 _ANSWERS = 5  # so many times as long as the broker took to answer SUBSCRIBE, if that is more
 
 
@@ -298,23 +300,33 @@ class Subscription:
 
     # -- arrivals
 
-    def _arrived(self, receiver: Receiver, frame: Frame) -> None:
+    def _arrived(self, receiver: Receiver, frames: Sequence[Frame]) -> None:
+        self._fresh_until = time.monotonic() + self._pause
+        for frame in frames:
+            if receiver is not self._receiver:
+                return  # it was left meanwhile, and the broker takes the rest back
+            if receiver.can_settle(frame):
+                self._take(receiver, frame)
+        self._gate.hand_up()
+        if receiver.is_wide:
+            self._commands.watch()
+
+    def _take(self, receiver: Receiver, frame: Frame) -> None:
         if self._browses and receiver.is_end(frame):
+            self._gate.hand_up()
             self._has_shown_all = True
             self._look_shown()
             return
         inbound = self._decoder.decode(frame)
         self._came += 1
-        self._fresh_until = time.monotonic() + self._pause
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
         if self._is_unwanted(inbound):
-            receiver.accept(delivery, None)
+            receiver.accept_all((delivery,))
         elif is_expired(inbound.envelope):
             self._expire(delivery)
         else:
             count = 2 if inbound.redelivered else 1
             self._gate.hold(Arrival(delivery, inbound.envelope, inbound.redelivered, count))
-            self._gate.hand_up()
             if delivery.size:
                 self._late.arrived(receiver, delivery.size)
 
@@ -325,7 +337,7 @@ class Subscription:
         return self._selector is not None and not self._selector.matches_envelope(inbound.envelope)
 
     def _accept(self, delivery: Delivery) -> None:
-        delivery.receiver.accept(delivery, None)
+        delivery.receiver.accept_all((delivery,))
 
     def _expire(self, delivery: Delivery) -> None:
         """Move or drop an expired message instead of handing it over."""
@@ -351,9 +363,13 @@ class Subscription:
                 ticket.succeed()
 
     def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
-        for token in tokens:
-            if not token.receiver.accept(token, answered) and answered is not None:
-                answered(None)  # it has expired, or was returned, and comes again
+        if answered is None:
+            for receiver, group in groupby(tokens, _receiver_of):
+                receiver.accept_all(group)
+        else:
+            for token in tokens:
+                if not token.receiver.accept(token, answered):
+                    answered(None)  # it has expired, or was returned, and comes again
         self._look_returned()
 
     def _join(self, transaction: Transaction, tokens: Sequence[Delivery], ticket: Ticket | None) -> None:

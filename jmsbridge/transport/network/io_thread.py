@@ -168,15 +168,18 @@ class Mailbox(Generic[T]):
         self._refusing = threading.RLock()  # held while items are refused, by one thread at a time
         self.items: deque[T] = deque()
 
-    def put(self, item: T) -> None:
-        """Add an item; from any thread. An interrupted call has added it or not, never in part."""
+    def put(self, item: T, *, waits: bool = True) -> None:
+        """Add an item; from any thread. An interrupted call has added it or not, never in part.
+
+        A watched mailbox serves it with others if it ``waits``.
+        """
         try:
             self.items.append(item)
             now = self._round
             if self._thread.ended is not None:
                 self.refuse_all()
             elif self._called != now:
-                if not self._watched or len(self.items) >= _SOME:
+                if not (self._watched and waits) or len(self.items) >= _SOME:
                     self._thread.post(self.work)
                     self._called = now
             elif len(self.items) >= _CROWD and not self._thread.is_current():
