@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from jmsbridge_stomp.protocol.frames import ESCAPES, Frame
+from jmsbridge_stomp.protocol.frames import Frame, unescaped
 from jmsbridge_stomp.protocol.known_heads import KnownHeads
 
 __all__ = ["Limits", "Malformed", "Parser"]
@@ -15,8 +15,7 @@ _BEGUN: Final = b"|".join(command[:size] for command in _COMMANDS for size in ra
 _FOLLOWING: Final = re.compile(rb"\n+(?:%b|(?:%b)\Z)" % (b"|".join(_COMMANDS), _BEGUN))
 """The end of a line, and behind it nothing yet, or what the broker writes next."""
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")  # lines may end with CR LF
-_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
-_CHARACTERS: Final = {escape[1]: character for character, escape in ESCAPES.items()}
+_DEFINED: Final = re.compile(r"(?:[^\\]|\\[\\cnr])*+")
 _HEAD: Final = 1 << 26  # bytes of a command with its headers: properties of other protocols may be long
 _BODY: Final = 1 << 30  # bytes of a body
 
@@ -114,12 +113,14 @@ class Parser:
     def _read_known(self) -> bool:
         """Whether the next frame is a message with a head like that of the message before."""
         known, start = self._known.last, self._start
-        found = None if known is None or start != self._seen else known.read(self._data, start)
-        if found is None or found[1] - start > self._limits.head:
+        if known is None or start != self._seen:
             return False
-        headers, begins = found
+        end = self._data.find(b"\n\n", start)
+        headers = None if end < 0 or end - start > self._limits.head else known.read(self._data[start:end])
+        if headers is None:
+            return False
+        self._seen = begins = end + 2
         self._head = "MESSAGE", headers, begins, self._length("MESSAGE", headers)
-        self._seen = begins
         return True
 
     def _read_head(self) -> bool:
@@ -166,6 +167,7 @@ class Parser:
 
 
 def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
+    """The command, the header lines, and the headers."""
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
@@ -176,28 +178,21 @@ def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
         raise Malformed(f"not a STOMP command: {command[:40]!r}")
     if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
-    unescapes = command != "CONNECTED" and "\\" in text
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon and command != "MESSAGE":  # where it is a part of a property's name with the end of a line in it
-            raise Malformed(f"a header line without a colon: {line[:40]!r}")
-        if unescapes and "\\" in line:
-            value = value.replace("\\c", ":")
-            if "\\" in value or "\\" in name:  # which few lines have
-                name, _, value = (_unescaped(part, command) for part in line.partition(":"))
+        if command != "MESSAGE":  # there, it may be a part of a property's name with the end of a line in it
+            _check(line, colon, command)
+        if "\\" in line and command != "CONNECTED":
+            name = unescaped(name)
+            value = value if command == "MESSAGE" else unescaped(value)
         if name not in headers:
             headers[name] = value
     return command, lines, headers
 
 
-def _unescaped(text: str, command: str) -> str:
-    def character(match: re.Match[str]) -> str:
-        found = _CHARACTERS.get(match[1])
-        if found is not None:
-            return found
-        if command == "MESSAGE":  # Classic does not escape the names of properties
-            return match[0]
-        raise Malformed(f"the undefined escape {match[0]!r} in a header")
-
-    return _ESCAPE.sub(character, text)
+def _check(line: str, colon: str, command: str) -> None:
+    if not colon:
+        raise Malformed(f"a header line without a colon: {line[:40]!r}")
+    if "\\" in line and command != "CONNECTED" and _DEFINED.fullmatch(line) is None:
+        raise Malformed(f"an undefined escape in a header: {line[:40]!r}")

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest, Mode
@@ -13,16 +14,18 @@ from jmsbridge_stomp.connection.sockets import log
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Dialect
-from jmsbridge_stomp.protocol.frames import Frame, header
+from jmsbridge_stomp.protocol.frames import Frame, unescaped
 from jmsbridge_stomp.receiving.definitions import definition, shared_queue
 from jmsbridge_stomp.selecting.rewriting import rewritten
 
-__all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
+__all__ = ["Delivery", "Receiver", "accept_all", "accept_one", "name_of", "selector_of"]
 
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
-_FOREIGN: Final = re.compile(r"ID:(?!.*:-?\d+:-?\d+:-?\d+$)")  # an id that ActiveMQ Classic does not make
+_ACK: Final = b"id:%b\n"
+_FOREIGN: Final = re.compile(r"ID\\c(?!.*(?:\\c-?\d+){3}$)")  # with escapes, an id that ActiveMQ Classic does not make
+_receiver_of = attrgetter("receiver")
 _numbers = itertools.count(1)
 
 
@@ -83,7 +86,7 @@ class Receiver:
             "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
             "sent over AMQP 1.0 with an id, so that it stays there; receive it over amqp://",
             self._interest.address,
-            name,
+            unescaped(name),
         )
         return False
 
@@ -143,7 +146,7 @@ class Receiver:
         """Note a message."""
         size = _size_of(frame) if self._interest.deferred else 0
         made = Delivery(
-            self, header("id", frame.headers.get(self._product.names_message, "")), envelope, is_redelivered, size
+            self, _ACK % frame.headers.get(self._product.names_message, "").encode(), envelope, is_redelivered, size
         )
         if not self._browses:
             self.deliveries[made] = None
@@ -161,8 +164,8 @@ class Receiver:
         self.socket.acknowledge(delivery.ack, answered)
         return True
 
-    def accept_all(self, deliveries: Iterable[Delivery]) -> int:
-        """Acknowledge those that are not settled already, without asking for answers; returns how many."""
+    def accept_some(self, deliveries: Iterable[Delivery]) -> int:
+        """Acknowledge those of its messages that are not settled already; returns how many."""
         acks = [one.ack for one in deliveries if self._settles(one)]
         if acks:
             self.socket.acknowledge_all(acks, soon=self.is_wide)
@@ -208,6 +211,17 @@ class Receiver:
         for name in names[:0:-1]:  # the latest first, so that the messages come to stand in their old order
             self.socket.tell("UNSUBSCRIBE", [("id", name)])
         self.socket.ask("UNSUBSCRIBE", [("id", names[0])], lambda _: done())
+
+
+def accept_one(delivery: Delivery) -> bool:
+    """Acknowledge a message, without asking for an answer; false if it is settled already."""
+    return delivery.receiver.accept_some((delivery,)) > 0
+
+
+def accept_all(deliveries: Iterable[Delivery]) -> None:
+    """Acknowledge those that are not settled already, without asking for answers."""
+    for receiver, group in itertools.groupby(deliveries, _receiver_of):
+        receiver.accept_some(group)
 
 
 def _size_of(frame: Frame) -> int:

@@ -7,11 +7,9 @@ returned are kept until the receiver holds no others, and then all return at onc
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
 from operator import attrgetter
 from typing import Any, Protocol
 
-from jmsbridge.selectors import Selector, compile_selector
 from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Interest, Mode, Native, Outcome, Ticket
 from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.deliveries.credit import CreditGate
@@ -20,14 +18,15 @@ from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
-from jmsbridge_stomp.messages.wire import Decoder, Inbound
+from jmsbridge_stomp.messages.wire import Decoder
 from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving.answers import Answers
 from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_stomp.receiving.definitions import NON_DURABLE, prepare, shared_queue
 from jmsbridge_stomp.receiving.late_window import LateWindow
 from jmsbridge_stomp.receiving.probing import probe
-from jmsbridge_stomp.receiving.receiver import Delivery, Receiver, name_of
+from jmsbridge_stomp.receiving.receiver import Delivery, Receiver, accept_all, accept_one, name_of
+from jmsbridge_stomp.receiving.unwanted import Unwanted
 from jmsbridge_stomp.sending.copier import Copier
 from jmsbridge_stomp.sending.transaction import Transaction
 
@@ -35,7 +34,6 @@ __all__ = ["Sink", "Subscription"]
 
 _FIRST = 0.2  # seconds after SUBSCRIBE in which the first message may still come, at least
 _NEXT = 0.05  # seconds after a message in which the next one may still come, at least
-_receiver_of = attrgetter("receiver")
 _ANSWERS = 5  # so many times as long as the broker took to answer SUBSCRIBE, if that is more
 
 
@@ -78,8 +76,8 @@ class Subscription:
         self._decoder = Decoder(facts.product.dialect, interest.address)
         self._commands = Commands(self._life, lambda: self._error, self._settle_accepted)
         size_of = attrgetter("size") if interest.deferred else None
-        self._gate = CreditGate(inbox, self._accept if interest.presettled else None, self._expire, size_of)
-        self._selector = _dropped_early(interest) if transaction is not None else None
+        self._gate = CreditGate(inbox, accept_one if interest.presettled else None, self._expire, size_of)
+        self._unwanted = Unwanted(interest, facts.sender, transacted=transaction is not None)
         self._late = LateWindow(facts.product, interest, self._gate)
         self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._return)
         self._receiver: Receiver | None = None
@@ -308,7 +306,9 @@ class Subscription:
             if receiver.can_settle(frame):
                 self._take(receiver, frame)
         self._gate.hand_up()
-        if receiver.is_wide:
+        if self.interest.deferred:
+            self._late.look(receiver)
+        elif receiver.is_wide:
             self._commands.watch()
 
     def _take(self, receiver: Receiver, frame: Frame) -> None:
@@ -320,24 +320,14 @@ class Subscription:
         inbound = self._decoder.decode(frame)
         self._came += 1
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
-        if self._is_unwanted(inbound):
-            receiver.accept_all((delivery,))
+        if self._unwanted.has(inbound):
+            accept_one(delivery)
         elif is_expired(inbound.envelope):
             self._expire(delivery)
         else:
             count = 2 if inbound.redelivered else 1
             self._gate.hold(Arrival(delivery, inbound.envelope, inbound.redelivered, count))
-            if delivery.size:
-                self._late.arrived(receiver, delivery.size)
-
-    def _is_unwanted(self, inbound: Inbound) -> bool:
-        """Whether the consumer is not to get a message; it is then settled outside any transaction."""
-        if self.interest.no_local and inbound.sender == self._facts.sender:
-            return True
-        return self._selector is not None and not self._selector.matches_envelope(inbound.envelope)
-
-    def _accept(self, delivery: Delivery) -> None:
-        delivery.receiver.accept_all((delivery,))
+            self._late.arrived(delivery.size)
 
     def _expire(self, delivery: Delivery) -> None:
         """Move or drop an expired message instead of handing it over."""
@@ -346,7 +336,7 @@ class Subscription:
         if self.interest.expired:
             self._dead_letters.expire(delivery, self.interest.expired)
         else:
-            self._accept(delivery)
+            accept_one(delivery)
 
     # -- outcomes
 
@@ -364,8 +354,7 @@ class Subscription:
 
     def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
         if answered is None:
-            for receiver, group in groupby(tokens, _receiver_of):
-                receiver.accept_all(group)
+            accept_all(tokens)
         else:
             for token in tokens:
                 if not token.receiver.accept(token, answered):
@@ -442,6 +431,7 @@ class Subscription:
         if self._life.is_over:
             done(None, None)
         else:
+            self._commands.work()
             self._dead_letters.when_idle(lambda: self._finish(done))
 
     def _finish(self, done: Done) -> None:
@@ -507,8 +497,3 @@ class Subscription:
         self._commands.refuse_all()
         if self._attaching:
             self._attached(error)
-
-
-def _dropped_early(interest: Interest) -> Selector | None:
-    """What the facade would drop in the transaction, where it would fill the window until a commit."""
-    return None if interest.select or interest.selector is None else compile_selector(interest.selector)

@@ -42,8 +42,12 @@ class Commands:
         self._box.put(tokens)
 
     def watch(self) -> None:
-        """What is accepted within about a millisecond need not wake the I/O thread; on the I/O thread."""
+        """What is accepted within about a millisecond need not wake the I/O thread; on that thread."""
         self._box.watch()
+
+    def work(self) -> None:
+        """Run what waits, before the subscription ends; on the I/O thread."""
+        self._box.work()
 
     def refuse_all(self) -> None:
         """The link is lost: fail the tickets of commands that were not run."""
