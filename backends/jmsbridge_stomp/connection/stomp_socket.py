@@ -22,8 +22,6 @@ from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["Answered", "StompSocket"]
 
-_TOGETHER = 1 << 12  # bytes of frames that may wait for others
-_SOON = 0.002  # seconds for which they wait at most
 _HIGH = 1 << 18  # with so many bytes waiting, the socket is full
 
 _ENDS = 2.0  # seconds after an ERROR in which the end of the socket is its consequence
@@ -76,7 +74,7 @@ class StompSocket:
         self._refusal: Refusal | None = None
         self._refused = 0.0  # when it came
         self._closed: Callable[[], None] | None = None
-        self._is_due = self._beats = False
+        self._beats = False
         self._asked: float | None = None
         self._heard = self._wrote = time.monotonic()
 
@@ -167,16 +165,9 @@ class StompSocket:
         else:
             self._write(b"ACK\nreceipt:%b\n%b\n\0" % (self._expected(answered).encode(), ack))
 
-    def acknowledge_all(self, acks: Sequence[bytes], *, soon: bool) -> None:
-        """Write ACK for each of these header lines. ``soon``: together with others, within a few milliseconds.
-
-        Artemis reads several in one write three times as fast as each in its own.
-        """
-        data = b"".join([b"ACK\n%b\n\0" % ack for ack in acks])
-        if soon:
-            self._write_soon(data)
-        else:
-            self._write(data)
+    def acknowledge_all(self, acks: Iterable[bytes]) -> None:
+        """Write ACK for each of these header lines; Artemis reads several in one write three times as fast."""
+        self._write(b"".join([b"ACK\n%b\n\0" % ack for ack in acks]))
 
     def _expected(self, answered: Answered) -> str:
         self._number += 1
@@ -192,28 +183,13 @@ class StompSocket:
             self._asked = time.monotonic()
 
     def _write(self, data: bytes) -> None:
-        self._append(data)
-        self._sockets.dirty.add(self)
-
-    def _write_soon(self, data: bytes) -> None:
-        self._append(data)
-        if self._size >= _TOGETHER:
-            self._sockets.dirty.add(self)
-        elif not self._is_due:
-            self._is_due = True
-            self._life.thread.call_later(_SOON, self._write_due)
-
-    def _write_due(self) -> None:
-        self._is_due = False
-        if self.is_open:
-            self._sockets.guard(self.flush)
-
-    def _append(self, data: bytes) -> None:
         size = len(data)
         self._last = self._produced
         self._unflushed.append(data)
         self._size += size
         self._produced += size
+        self._sockets.dirty.add(self)
+
 
     @property
     def has_room(self) -> bool:

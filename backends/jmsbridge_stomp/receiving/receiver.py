@@ -23,8 +23,7 @@ __all__ = ["Delivery", "Receiver", "accept_all", "accept_one", "name_of", "selec
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
-_ACK: Final = b"id:%b\n"
-_FOREIGN: Final = re.compile(r"ID\\c(?!.*(?:\\c-?\d+){3}$)")  # with escapes, an id that ActiveMQ Classic does not make
+_OWN: Final = re.compile(r"(?!ID\\c)|.*\\c-?\d+\\c-?\d+\\c-?\d+\Z")  # as ActiveMQ Classic writes its ids
 _receiver_of = attrgetter("receiver")
 _numbers = itertools.count(1)
 
@@ -80,7 +79,7 @@ class Receiver:
         if self._browses or not self._product.parses_ids:
             return True
         name = frame.headers.get("message-id", "")
-        if _FOREIGN.match(name) is None:
+        if _OWN.match(name) is not None:
             return True
         log.warning(
             "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
@@ -145,9 +144,8 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         size = _size_of(frame) if self._interest.deferred else 0
-        made = Delivery(
-            self, _ACK % frame.headers.get(self._product.names_message, "").encode(), envelope, is_redelivered, size
-        )
+        name = frame.headers.get(self._product.names_message, "").replace("\0", "")  # with its escapes
+        made = Delivery(self, b"id:%b\n" % name.encode(), envelope, is_redelivered, size)
         if not self._browses:
             self.deliveries[made] = None
             self.unsettled_size += size
@@ -168,7 +166,7 @@ class Receiver:
         """Acknowledge those of its messages that are not settled already; returns how many."""
         acks = [one.ack for one in deliveries if self._settles(one)]
         if acks:
-            self.socket.acknowledge_all(acks, soon=self.is_wide)
+            self.socket.acknowledge_all(acks)
         return len(acks)
 
     def _settles(self, delivery: Delivery) -> bool:

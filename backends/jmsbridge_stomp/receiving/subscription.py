@@ -308,8 +308,6 @@ class Subscription:
         self._gate.hand_up()
         if self.interest.deferred:
             self._late.look(receiver)
-        elif receiver.is_wide:
-            self._commands.watch()
 
     def _take(self, receiver: Receiver, frame: Frame) -> None:
         if self._browses and receiver.is_end(frame):
@@ -355,6 +353,8 @@ class Subscription:
     def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
         if answered is None:
             accept_all(tokens)
+            if self._receiver is not None and self._receiver.is_wide:
+                self._commands.watch()  # for more of them
         else:
             for token in tokens:
                 if not token.receiver.accept(token, answered):

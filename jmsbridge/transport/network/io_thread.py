@@ -47,6 +47,7 @@ class IoThread:
         self._crashed = crashed
         self._tasks: deque[Callable[[], None]] = deque()
         self._looks: list[Callable[[], None]] = []
+        self._looks_later = False
         self._is_over = False
         self._joining: list[threading.Lock] = []
         self._round = 1
@@ -76,10 +77,16 @@ class IoThread:
         return self.loop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
 
     def look_later(self, look: Callable[[], None]) -> None:
-        """Run this within about a millisecond, together with all others that are asked for until then."""
+        """Run this within about a millisecond, and before what is posted meanwhile, together with all others that are
+        asked for until then."""
         self._looks.append(look)
-        if len(self._looks) == 1:
-            self.call_later(_TICK, self._look)
+        if not self._looks_later:
+            self._looks_later = True
+            self.call_later(_TICK, self._look_late)
+
+    def _look_late(self) -> None:
+        self._looks_later = False
+        self._look()
 
     def _look(self) -> None:
         looks, self._looks = self._looks, []
@@ -131,6 +138,7 @@ class IoThread:
 
     def _work_all(self) -> None:
         self._round += 1  # before looking for tasks: a later caller wakes the thread again
+        self._look()  # what was asked for before the tasks were posted
         tasks = self._tasks
         while tasks:
             tasks.popleft()()
