@@ -190,7 +190,6 @@ class StompSocket:
         self._produced += size
         self._sockets.dirty.add(self)
 
-
     @property
     def has_room(self) -> bool:
         """Whether more messages can be written now; if not, ``when_emptied`` is called later."""
