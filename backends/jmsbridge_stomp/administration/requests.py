@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Sequence
 
 from jmsbridge.spi import BackendError, SendRefused
 from jmsbridge.transport.artemis.operations import ADDRESS, SUCCEEDED, Reply, Request, operation
@@ -67,9 +68,10 @@ class Requests:
     def _refused(self, refusal: Refusal) -> None:
         self._finish(None, refused(refusal, f"a message to {ADDRESS}", self._life.broker, SendRefused))
 
-    def _told(self, frame: Frame) -> None:
-        succeeded = frame.headers.get(SUCCEEDED) == "true"
-        self._replies.append(Reply(succeeded, frame.body.decode("utf-8", "replace"), self._queue))
+    def _told(self, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            succeeded = frame.headers.get(SUCCEEDED) == "true"
+            self._replies.append(Reply(succeeded, frame.body.decode("utf-8", "replace"), self._queue))
         if len(self._replies) == len(self._requests):
             self._tidy()
 

@@ -6,7 +6,7 @@ delayed message as a question would be left in the broker by a short connection.
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from jmsbridge.spi import BackendError
@@ -49,9 +49,10 @@ class _Question:
                 "SEND", [("destination", topic), ("persistent", "false")], self._answered(None), self._body
             )
 
-    def _arrived(self, frame: Frame) -> None:
-        if frame.body == self._body:
-            self._tell(frame.headers.get("subscription") == "jb-marker")
+    def _arrived(self, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            if frame.body == self._body:
+                self._tell(frame.headers.get("subscription") == "jb-marker")
 
     def _answered(self, subscription: str | None) -> Answered:
         def answered(error: Refusal | BackendError | None) -> None:

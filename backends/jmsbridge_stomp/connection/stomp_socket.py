@@ -6,7 +6,9 @@ may still come. ActiveMQ Classic goes on after most errors.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from jmsbridge.spi import BackendError, ChannelLost
 from jmsbridge.transport.network.stream import ByteStream
@@ -20,11 +22,11 @@ from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["Answered", "StompSocket"]
 
-_TOGETHER = 64  # frames that may wait for others
-_SOON = 0.002  # seconds for which they wait at most
 _HIGH = 1 << 18  # with so many bytes waiting, the socket is full
 
 _ENDS = 2.0  # seconds after an ERROR in which the end of the socket is its consequence
+
+_command_of = attrgetter("command")
 
 Answered = Callable[[Refusal | BackendError | None], None]
 """Gets None for a receipt, the refusal, or the error for an unknown outcome."""
@@ -37,8 +39,8 @@ class StompSocket:
     """
 
     def __init__(self, sockets: Sockets, options: StompOptions, ended: Callable[[Refusal], None]) -> None:
-        self.subscriptions: dict[str, Callable[[Frame], None]] = {}
-        """By id, who gets its messages."""
+        self.subscriptions: dict[str, Callable[[Sequence[Frame]], None]] = {}
+        """By id, who gets its messages: those that came together at once."""
         self.when_emptied: list[Callable[[], None]] = []
         """Called when a full socket takes bytes again."""
         self.kept: dict[object, int] = {}
@@ -72,7 +74,7 @@ class StompSocket:
         self._refusal: Refusal | None = None
         self._refused = 0.0  # when it came
         self._closed: Callable[[], None] | None = None
-        self._is_due = self._beats = False
+        self._beats = False
         self._asked: float | None = None
         self._heard = self._wrote = time.monotonic()
 
@@ -156,17 +158,16 @@ class StompSocket:
             receipt = self._expected(answered)
             self._write(b"SEND\nreceipt:%b\n%b%b" % (receipt.encode(), more, rest))
 
-    def acknowledge(self, ack: bytes, answered: Answered | None, *, soon: bool = False) -> None:
-        """Write ACK; ``ack`` is a header line. ``soon``: together with others, within a few milliseconds.
-
-        Artemis reads several in one write three times as fast as each in its own.
-        """
-        if answered is None and soon:
-            self._write_soon(b"ACK\n%b\n\0" % ack)
-        elif answered is None:
+    def acknowledge(self, ack: bytes, answered: Answered | None) -> None:
+        """Write ACK; ``ack`` are header lines."""
+        if answered is None:
             self._write(b"ACK\n%b\n\0" % ack)
         else:
             self._write(b"ACK\nreceipt:%b\n%b\n\0" % (self._expected(answered).encode(), ack))
+
+    def acknowledge_all(self, acks: Iterable[bytes]) -> None:
+        """Write ACK for each of these header lines; Artemis reads several in one write three times as fast."""
+        self._write(b"".join([b"ACK\n%b\n\0" % ack for ack in acks]))
 
     def _expected(self, answered: Answered) -> str:
         self._number += 1
@@ -182,28 +183,12 @@ class StompSocket:
             self._asked = time.monotonic()
 
     def _write(self, data: bytes) -> None:
-        self._append(data)
-        self._sockets.dirty.add(self)
-
-    def _write_soon(self, data: bytes) -> None:
-        self._append(data)
-        if len(self._unflushed) >= _TOGETHER:
-            self._sockets.dirty.add(self)
-        elif not self._is_due:
-            self._is_due = True
-            self._life.thread.call_later(_SOON, self._write_due)
-
-    def _write_due(self) -> None:
-        self._is_due = False
-        if self.is_open:
-            self._sockets.guard(self.flush)
-
-    def _append(self, data: bytes) -> None:
         size = len(data)
         self._last = self._produced
         self._unflushed.append(data)
         self._size += size
         self._produced += size
+        self._sockets.dirty.add(self)
 
     @property
     def has_room(self) -> bool:
@@ -247,23 +232,29 @@ class StompSocket:
             else:
                 self._life.die(error)
             return
-        for frame in frames:
-            self._take(frame)
+        for command, together in groupby(frames, _command_of):
+            if command == "MESSAGE":
+                self._pass_on(together)
+            else:
+                for frame in together:
+                    self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
 
-    def _take(self, frame: Frame) -> None:
-        command, headers = frame.command, frame.headers
-        if command == "MESSAGE":
-            receiver = self.subscriptions.get(headers.get("subscription", ""))
-            if receiver is not None:  # else it was unsubscribed, and the broker takes the message back
-                receiver(frame)
-            elif "subscription" not in headers:
+    def _pass_on(self, messages: Iterable[Frame]) -> None:
+        for name, together in groupby(messages, _subscription_of):
+            receiver = self.subscriptions.get(name)
+            if receiver is not None:  # else it was unsubscribed, and the broker takes the messages back
+                receiver(list(together))
+            elif not name:
                 log.warning(
                     "%s: a message without a subscription is dropped, and stays unsettled; perhaps the name of one of "
                     "its properties contains a line break",
                     self._life.endpoint,
                 )
-        elif command == "RECEIPT":
+
+    def _take(self, frame: Frame) -> None:
+        command, headers = frame.command, frame.headers
+        if command == "RECEIPT":
             self._answer(headers.get("receipt-id", ""), None)
         elif command == "ERROR":
             self._take_error(Refusal(frame))
@@ -416,3 +407,7 @@ class StompSocket:
         self._asked = None
         for begins, answered in answers.values():
             answered(error(self._stream.written > begins))
+
+
+def _subscription_of(message: Frame) -> str:
+    return message.headers.get("subscription", "")

@@ -19,7 +19,7 @@ from jmsbridge.transport.typed_values import (
 from jmsbridge_stomp.messages.conventions import FAULT, SIDE, TYPES, is_plain_name
 from jmsbridge_stomp.messages.dialects import Dialect
 from jmsbridge_stomp.messages.encoding import Side
-from jmsbridge_stomp.protocol.frames import Frame
+from jmsbridge_stomp.protocol.frames import Frame, unescaped
 
 __all__ = ["Decoder", "Inbound"]
 
@@ -69,7 +69,7 @@ class Decoder:
             header_number(headers.get("_AMQ_SCHED_DELIVERY")) if side is None else side.delivery_time,
             _correlation(headers, side),
             self._reply_to(headers, side),
-            headers.get("type") if side is None or side.type is None else side.type,
+            _text(headers, "type") if side is None or side.type is None else side.type,
         )
         return Inbound(envelope, headers.get("redelivered") == "true", None if side is None else side.sender)
 
@@ -79,8 +79,10 @@ class Decoder:
 
     def _message_id(self, headers: dict[str, str]) -> str | None:
         if self._dialect.amqp:
-            return headers.get("amqp-message-id")  # the broker's own differs with each delivery
-        given = headers.get("__HDR_MESSAGE_ID", headers.get("message-id"))  # that of OpenWire, or the broker's own
+            return _text(headers, "amqp-message-id")  # the broker's own differs with each delivery
+        given = _text(
+            headers, "__HDR_MESSAGE_ID" if "__HDR_MESSAGE_ID" in headers else "message-id"
+        )  # of OpenWire, or STOMP
         if given is None:
             return None
         if self._dialect.routes:  # "consumer,message": the second part is the same for every consumer
@@ -88,7 +90,7 @@ class Decoder:
         return given if given.startswith("ID:") else f"ID:{given}"
 
     def _reply_to(self, headers: dict[str, str], side: Side | None) -> Address | None:
-        found = self._dialect.reply_address(headers.get("reply-to", ""))
+        found = self._dialect.reply_address(_text(headers, "reply-to") or "")
         if found is not None and side is not None and side.reply_temporary:
             return msgspec.structs.replace(found, temporary=True)
         return found
@@ -133,13 +135,13 @@ class Decoder:
                 return {name: read(headers[name]) for name, read in self._readers}, None
             except (ValueError, OverflowError):  # a value that does not fit its type: such messages one by one
                 self._readers = None
-        texts = {name: headers[name] for name in self._plain}
+        texts = {name: unescaped(headers[name]) for name in self._plain}
         if side is not None:
             texts |= side.properties
         elif "_AMQ_GROUP_ID" in headers:
             return _with_group(texts, headers), None
         if "JMSXUserID" in headers:
-            texts["JMSXUserID"] = headers["JMSXUserID"]
+            texts["JMSXUserID"] = unescaped(headers["JMSXUserID"])
         try:
             return decode_properties(texts, _joined(headers, TYPES)), None
         except ValueError as error:
@@ -151,19 +153,24 @@ class Decoder:
         self._readers = None
         if "JMSXUserID" not in names and f"{TYPES}_2" not in names:
             with contextlib.suppress(ValueError):
-                readers = property_readers(types)
-                self._readers = [(name, readers.get(name, str)) for name in self._plain]
+                readers = property_readers(unescaped(types))
+                self._readers = [(name, readers.get(name, unescaped)) for name in self._plain]
         self._shape = names, types
+
+
+def _text(headers: dict[str, str], name: str) -> str | None:
+    value = headers.get(name)
+    return None if value is None else unescaped(value)
 
 
 def _with_group(properties: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
     """The properties of another program's message on Artemis, and its group."""
-    properties["JMSXGroupID"] = headers["_AMQ_GROUP_ID"]
+    properties["JMSXGroupID"] = unescaped(headers["_AMQ_GROUP_ID"])
     sequence = header_number(headers.get("_AMQ_GROUP_SEQUENCE"))
     if 0 < sequence < 1 << 31:
         properties["JMSXGroupSeq"] = sequence
     if "JMSXUserID" in headers:
-        properties["JMSXUserID"] = headers["JMSXUserID"]
+        properties["JMSXUserID"] = unescaped(headers["JMSXUserID"])
     return properties
 
 
@@ -185,7 +192,7 @@ def _joined(headers: dict[str, str], name: str) -> str:
     while (piece := headers.get(f"{name}_{number}")) is not None:
         text += piece
         number += 1
-    return text
+    return unescaped(text)
 
 
 def _read_side(headers: dict[str, str]) -> tuple[Side | None, str | None]:
@@ -203,7 +210,7 @@ def _read_side(headers: dict[str, str]) -> tuple[Side | None, str | None]:
 
 
 def _correlation(headers: dict[str, str], side: Side | None) -> str | bytes | None:
-    shown = headers.get("correlation-id")
+    shown = _text(headers, "correlation-id")
     if side is not None and side.correlation_hex is not None and shown is None:
         try:
             return bytes.fromhex(side.correlation_hex)

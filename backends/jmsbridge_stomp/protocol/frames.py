@@ -3,12 +3,13 @@
 A name or value can never end its line or its frame: what the protocol cannot escape is ``Unencodable``.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
-__all__ = ["BEAT", "ESCAPES", "MOST_HEADERS", "MOST_LINE", "Frame", "Unencodable", "encode", "header"]
+__all__ = ["BEAT", "ESCAPES", "MOST_HEADERS", "MOST_LINE", "Frame", "Unencodable", "encode", "header", "unescaped"]
 
 BEAT: Final = b"\n"
 """A heart-beat."""
@@ -20,6 +21,8 @@ MOST_HEADERS: Final = 900
 
 ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", ":": "\\c", "\r": "\\r"}
 """How characters are written in headers; the backslash comes first."""
+_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
+_CHARACTERS: Final = {escape[1]: character for character, escape in ESCAPES.items()}
 _UNESCAPED: Final = frozenset({"CONNECT", "CONNECTED"})  # frames whose headers have no escapes
 
 
@@ -28,11 +31,24 @@ class Unencodable(ValueError):
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
-    """A frame that arrived. ``headers`` keeps their order; of several with one name, the first is valid."""
+    """A frame that arrived. ``headers`` keeps their order; of several with one name, the first is valid.
+
+    The values of a MESSAGE still have their escapes, since most are not looked at: see ``unescaped``.
+    """
 
     command: str
     headers: dict[str, str]
     body: bytes = b""
+
+
+def unescaped(text: str) -> str:
+    """What a name or value of a MESSAGE is; undefined escapes stay, because Classic does not escape all names."""
+    if "\\" not in text:
+        return text
+    plain = text.replace("\\c", ":")
+    if "\\" not in plain:
+        return plain
+    return _ESCAPE.sub(lambda match: _CHARACTERS.get(match[1], match[0]), text)
 
 
 def header(name: str, value: str, *, escapes: bool = True) -> bytes:

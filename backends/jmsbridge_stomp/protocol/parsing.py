@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from jmsbridge_stomp.protocol.frames import ESCAPES, Frame
+from jmsbridge_stomp.protocol.frames import Frame, unescaped
+from jmsbridge_stomp.protocol.known_heads import KnownHeads
 
 __all__ = ["Limits", "Malformed", "Parser"]
 
@@ -14,8 +15,7 @@ _BEGUN: Final = b"|".join(command[:size] for command in _COMMANDS for size in ra
 _FOLLOWING: Final = re.compile(rb"\n+(?:%b|(?:%b)\Z)" % (b"|".join(_COMMANDS), _BEGUN))
 """The end of a line, and behind it nothing yet, or what the broker writes next."""
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")  # lines may end with CR LF
-_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
-_CHARACTERS: Final = {escape[1]: character for character, escape in ESCAPES.items()}
+_DEFINED: Final = re.compile(r"(?:[^\\]|\\[\\cnr])*+")
 _HEAD: Final = 1 << 26  # bytes of a command with its headers: properties of other protocols may be long
 _BODY: Final = 1 << 30  # bytes of a body
 
@@ -48,6 +48,7 @@ class Parser:
         self._start = 0  # where the frame begins
         self._seen = 0  # up to where it was searched for the end of its head or body
         self._head: tuple[str, dict[str, str], int, int | None] | None = None
+        self._known = KnownHeads()
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete; Malformed if they are not frames."""
@@ -71,7 +72,7 @@ class Parser:
             if receipt is not None:  # as most are, and faster
                 self._start = self._seen = receipt.end()
                 return Frame("RECEIPT", {"receipt-id": receipt[1].decode()})
-            if not self._read_head():
+            if not (self._read_known() or self._read_head()):
                 return None
         assert self._head is not None
         command, headers, begins, length = self._head
@@ -109,6 +110,19 @@ class Parser:
         self._seen = len(buffer) if end < 0 else end
         return end
 
+    def _read_known(self) -> bool:
+        """Whether the next frame is a message with a head like that of the message before."""
+        known, start = self._known.last, self._start
+        if known is None or start != self._seen:
+            return False
+        end = self._data.find(b"\n\n", start)
+        headers = None if end < 0 or end - start > self._limits.head else known.read(self._data[start:end])
+        if headers is None:
+            return False
+        self._seen = begins = end + 2
+        self._head = "MESSAGE", headers, begins, self._length("MESSAGE", headers)
+        return True
+
     def _read_head(self) -> bool:
         """Whether the head of the next frame is complete."""
         buffer, start = self._data, self._start
@@ -126,7 +140,9 @@ class Parser:
         last, begins = end.span()
         if last - start > self._limits.head:
             raise Malformed(f"a head of more than {self._limits.head:,} bytes")
-        command, headers = _read_lines(buffer[start:last])
+        command, lines, headers = _read_lines(buffer[start:last])
+        if command == "MESSAGE":
+            self._known.learn(lines)
         self._head = command, headers, begins, self._length(command, headers)
         self._seen = begins
         return True
@@ -150,7 +166,8 @@ class Parser:
         return None  # that of a property, which Classic writes in its place
 
 
-def _read_lines(head: bytearray) -> tuple[str, dict[str, str]]:
+def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
+    """The command, the header lines, and the headers."""
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
@@ -161,28 +178,21 @@ def _read_lines(head: bytearray) -> tuple[str, dict[str, str]]:
         raise Malformed(f"not a STOMP command: {command[:40]!r}")
     if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
-    unescapes = command != "CONNECTED" and "\\" in text
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon and command != "MESSAGE":  # where it is a part of a property's name with the end of a line in it
-            raise Malformed(f"a header line without a colon: {line[:40]!r}")
-        if unescapes and "\\" in line:
-            value = value.replace("\\c", ":")
-            if "\\" in value or "\\" in name:  # which few lines have
-                name, _, value = (_unescaped(part, command) for part in line.partition(":"))
+        if command != "MESSAGE":  # there, it may be a part of a property's name with the end of a line in it
+            _check(line, colon, command)
+        if "\\" in line and command != "CONNECTED":
+            name = unescaped(name)
+            value = value if command == "MESSAGE" else unescaped(value)
         if name not in headers:
             headers[name] = value
-    return command, headers
+    return command, lines, headers
 
 
-def _unescaped(text: str, command: str) -> str:
-    def character(match: re.Match[str]) -> str:
-        found = _CHARACTERS.get(match[1])
-        if found is not None:
-            return found
-        if command == "MESSAGE":  # Classic does not escape the names of properties
-            return match[0]
-        raise Malformed(f"the undefined escape {match[0]!r} in a header")
-
-    return _ESCAPE.sub(character, text)
+def _check(line: str, colon: str, command: str) -> None:
+    if not colon:
+        raise Malformed(f"a header line without a colon: {line[:40]!r}")
+    if "\\" in line and command != "CONNECTED" and _DEFINED.fullmatch(line) is None:
+        raise Malformed(f"an undefined escape in a header: {line[:40]!r}")

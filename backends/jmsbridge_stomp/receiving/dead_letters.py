@@ -9,7 +9,7 @@ from typing import Any
 from jmsbridge.spi import BackendError, Envelope, Interest
 from jmsbridge.transport.deliveries.dead_letters import CopiedDeadLetters, letter_of
 from jmsbridge_stomp.facts import LinkFacts
-from jmsbridge_stomp.receiving.receiver import Delivery
+from jmsbridge_stomp.receiving.receiver import Delivery, accept_one
 from jmsbridge_stomp.sending.copier import Copier
 
 __all__ = ["SubscriptionDeadLetters"]
@@ -21,7 +21,7 @@ class SubscriptionDeadLetters(CopiedDeadLetters[Delivery]):
     def __init__(
         self, facts: LinkFacts, copier: Copier, interest: Interest, return_original: Callable[[Delivery], None]
     ) -> None:
-        super().__init__(facts.sockets.life, interest, facts.dead_letters, _accept, return_original)
+        super().__init__(facts.sockets.life, interest, facts.dead_letters, accept_one, return_original)
         self._copier = copier
 
     def read(self, token: Delivery) -> tuple[Envelope, int]:
@@ -33,7 +33,3 @@ class SubscriptionDeadLetters(CopiedDeadLetters[Delivery]):
     ) -> None:
         """Send the copy."""
         self._copier.send(letter_of(token.envelope, queue, notes), self._copying.begin(token, done))
-
-
-def _accept(token: Delivery) -> bool:
-    return token.receiver.accept(token, None)

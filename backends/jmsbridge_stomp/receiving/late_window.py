@@ -30,11 +30,10 @@ class LateWindow:
         self._is_full = False
         self._came = self._came_size = 0
 
-    def arrived(self, receiver: Receiver, size: int) -> None:
-        """A message has arrived."""
+    def arrived(self, size: int) -> None:
+        """A message has arrived; once it was handed up or held, ``look``."""
         self._came += 1
         self._came_size += size
-        self.look(receiver)
 
     def look(self, receiver: Receiver) -> None:
         """What is held, unsettled or wanted has changed."""

@@ -6,7 +6,7 @@ time from its store: if messages came meanwhile, ask again. A receipt shows noth
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from jmsbridge.spi import BackendError
 from jmsbridge_stomp.connection.errors import Refusal
@@ -22,7 +22,7 @@ def probe(socket: StompSocket, destination: str, done: Callable[[Refusal | Backe
     """``done`` is called once a consumer on this socket has got what was there, or with the error. I/O thread."""
     name = f"jb-probe{next(_numbers)}"
 
-    def ended(_: Frame) -> None:
+    def ended(_: Sequence[Frame]) -> None:
         del socket.subscriptions[name]
         socket.tell("UNSUBSCRIBE", [("id", name)])
         done(None)

@@ -2,7 +2,8 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from jmsbridge.spi import BackendError, Envelope, Interest, Mode
@@ -10,19 +11,20 @@ from jmsbridge.transport.network.link_life import ignored
 from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.sockets import log
-from jmsbridge_stomp.connection.stomp_socket import StompSocket
+from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
 from jmsbridge_stomp.facts import LinkFacts
 from jmsbridge_stomp.messages.wire import Dialect
-from jmsbridge_stomp.protocol.frames import Frame, header
+from jmsbridge_stomp.protocol.frames import Frame, unescaped
 from jmsbridge_stomp.receiving.definitions import definition, shared_queue
 from jmsbridge_stomp.selecting.rewriting import rewritten
 
-__all__ = ["Delivery", "Receiver", "name_of", "selector_of"]
+__all__ = ["Delivery", "Receiver", "accept_all", "accept_one", "name_of", "selector_of"]
 
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
-_FOREIGN: Final = re.compile(r"ID:(?!.*:-?\d+:-?\d+:-?\d+$)")  # an id that ActiveMQ Classic does not make
+_OWN: Final = re.compile(r"(?!ID\\c)|.*\\c-?\d+\\c-?\d+\\c-?\d+\Z")  # as ActiveMQ Classic writes its ids
+_receiver_of = attrgetter("receiver")
 _numbers = itertools.count(1)
 
 
@@ -62,32 +64,30 @@ class Receiver:
         self._browses = interest.mode is Mode.BROWSE
         self._most = max(interest.window, credit) if interest.window else 0
         self._late = late
-        self._arrived: Callable[[Frame], None] = ignored
+        self._arrived: Callable[[Sequence[Frame]], None] = ignored
         self._names: list[str] = []  # of its subscriptions at the broker, which share all else
 
     def subscribe(
-        self, arrived: Callable[[Frame], None], answered: Callable[[Refusal | BackendError | None], None]
+        self, arrived: Callable[[Sequence[Frame]], None], answered: Callable[[Refusal | BackendError | None], None]
     ) -> None:
         """Begin; messages may arrive before the answer."""
-        self._arrived = arrived if self._browses or not self._product.parses_ids else self._known(arrived)
+        self._arrived = arrived
         self._add(answered)
 
-    def _known(self, arrived: Callable[[Frame], None]) -> Callable[[Frame], None]:
-        """Drops what could not be acknowledged: it would be received again and again."""
-
-        def take(frame: Frame) -> None:
-            name = frame.headers.get("message-id", "")
-            if _FOREIGN.match(name) is None:
-                arrived(frame)
-            else:
-                log.warning(
-                    "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
-                    "sent over AMQP 1.0 with an id, so that it stays there; receive it over amqp://",
-                    self._interest.address,
-                    name,
-                )
-
-        return take
+    def can_settle(self, frame: Frame) -> bool:
+        """Whether a message could be acknowledged; if not, it would be received again and again."""
+        if self._browses or not self._product.parses_ids:
+            return True
+        name = frame.headers.get("message-id", "")
+        if _OWN.match(name) is not None:
+            return True
+        log.warning(
+            "%s: the message %s is not delivered: the broker takes no acknowledgement over STOMP of what was "
+            "sent over AMQP 1.0 with an id, so that it stays there; receive it over amqp://",
+            self._interest.address,
+            unescaped(name),
+        )
+        return False
 
     def widen(self) -> None:
         """Take as much again."""
@@ -144,9 +144,8 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         size = _size_of(frame) if self._interest.deferred else 0
-        made = Delivery(
-            self, header("id", frame.headers.get(self._product.names_message, "")), envelope, is_redelivered, size
-        )
+        name = frame.headers.get(self._product.names_message, "").replace("\0", "")  # with its escapes
+        made = Delivery(self, b"id:%b\n" % name.encode(), envelope, is_redelivered, size)
         if not self._browses:
             self.deliveries[made] = None
             self.unsettled_size += size
@@ -156,13 +155,30 @@ class Receiver:
         """Whether this is no message, but says that a browser has shown all."""
         return frame.headers.get("browser") == "end"
 
-    def accept(self, delivery: Delivery, answered: Callable[[Refusal | BackendError | None], None] | None) -> bool:
+    def accept(self, delivery: Delivery, answered: Answered) -> bool:
         """Acknowledge a message; false if it is settled already."""
+        if not self._settles(delivery):
+            return False
+        self.socket.acknowledge(delivery.ack, answered)
+        return True
+
+    def accept_some(self, deliveries: Iterable[Delivery]) -> int:
+        """Acknowledge those of its messages that are not settled already; returns how many."""
+        acks = [one.ack for one in deliveries if self._settles(one)]
+        if acks:
+            self.socket.acknowledge_all(acks)
+        return len(acks)
+
+    def _settles(self, delivery: Delivery) -> bool:
         if self.deliveries.pop(delivery, self) is self or delivery in self.returned:
             return False
         self.unsettled_size -= delivery.size
-        self.socket.acknowledge(delivery.ack, answered, soon=self._most >= _WIDE)
         return True
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether an acknowledgement may wait for others."""
+        return self._most >= _WIDE
 
     def join(self, deliveries: Iterable[Delivery]) -> list[Delivery]:
         """Those of the messages that are not settled, which are now accepted in the open transaction."""
@@ -193,6 +209,17 @@ class Receiver:
         for name in names[:0:-1]:  # the latest first, so that the messages come to stand in their old order
             self.socket.tell("UNSUBSCRIBE", [("id", name)])
         self.socket.ask("UNSUBSCRIBE", [("id", names[0])], lambda _: done())
+
+
+def accept_one(delivery: Delivery) -> bool:
+    """Acknowledge a message, without asking for an answer; false if it is settled already."""
+    return delivery.receiver.accept_some((delivery,)) > 0
+
+
+def accept_all(deliveries: Iterable[Delivery]) -> None:
+    """Acknowledge those that are not settled already, without asking for answers."""
+    for receiver, group in itertools.groupby(deliveries, _receiver_of):
+        receiver.accept_some(group)
 
 
 def _size_of(frame: Frame) -> int:

@@ -10,7 +10,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol
 
-from jmsbridge.selectors import Selector, compile_selector
 from jmsbridge.spi import Arrival, BackendError, ChannelLost, Inbox, Interest, Mode, Native, Outcome, Ticket
 from jmsbridge.transport.deliveries.commands import Commands
 from jmsbridge.transport.deliveries.credit import CreditGate
@@ -19,14 +18,15 @@ from jmsbridge.transport.network.link_life import Done
 from jmsbridge_stomp.connection.errors import Refusal, answer_of, connect_error, fails_alone, refused
 from jmsbridge_stomp.connection.stomp_socket import StompSocket
 from jmsbridge_stomp.facts import LinkFacts
-from jmsbridge_stomp.messages.wire import Decoder, Inbound
+from jmsbridge_stomp.messages.wire import Decoder
 from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving.answers import Answers
 from jmsbridge_stomp.receiving.dead_letters import SubscriptionDeadLetters
 from jmsbridge_stomp.receiving.definitions import NON_DURABLE, prepare, shared_queue
 from jmsbridge_stomp.receiving.late_window import LateWindow
 from jmsbridge_stomp.receiving.probing import probe
-from jmsbridge_stomp.receiving.receiver import Delivery, Receiver, name_of
+from jmsbridge_stomp.receiving.receiver import Delivery, Receiver, accept_all, accept_one, name_of
+from jmsbridge_stomp.receiving.unwanted import Unwanted
 from jmsbridge_stomp.sending.copier import Copier
 from jmsbridge_stomp.sending.transaction import Transaction
 
@@ -76,8 +76,8 @@ class Subscription:
         self._decoder = Decoder(facts.product.dialect, interest.address)
         self._commands = Commands(self._life, lambda: self._error, self._settle_accepted)
         size_of = attrgetter("size") if interest.deferred else None
-        self._gate = CreditGate(inbox, self._accept if interest.presettled else None, self._expire, size_of)
-        self._selector = _dropped_early(interest) if transaction is not None else None
+        self._gate = CreditGate(inbox, accept_one if interest.presettled else None, self._expire, size_of)
+        self._unwanted = Unwanted(interest, facts.sender, transacted=transaction is not None)
         self._late = LateWindow(facts.product, interest, self._gate)
         self._dead_letters = SubscriptionDeadLetters(facts, copier, interest, self._return)
         self._receiver: Receiver | None = None
@@ -298,34 +298,34 @@ class Subscription:
 
     # -- arrivals
 
-    def _arrived(self, receiver: Receiver, frame: Frame) -> None:
+    def _arrived(self, receiver: Receiver, frames: Sequence[Frame]) -> None:
+        self._fresh_until = time.monotonic() + self._pause
+        for frame in frames:
+            if receiver is not self._receiver:
+                return  # it was left meanwhile, and the broker takes the rest back
+            if receiver.can_settle(frame):
+                self._take(receiver, frame)
+        self._gate.hand_up()
+        if self.interest.deferred:
+            self._late.look(receiver)
+
+    def _take(self, receiver: Receiver, frame: Frame) -> None:
         if self._browses and receiver.is_end(frame):
+            self._gate.hand_up()
             self._has_shown_all = True
             self._look_shown()
             return
         inbound = self._decoder.decode(frame)
         self._came += 1
-        self._fresh_until = time.monotonic() + self._pause
         delivery = receiver.delivered(frame, inbound.envelope, inbound.redelivered)
-        if self._is_unwanted(inbound):
-            receiver.accept(delivery, None)
+        if self._unwanted.has(inbound):
+            accept_one(delivery)
         elif is_expired(inbound.envelope):
             self._expire(delivery)
         else:
             count = 2 if inbound.redelivered else 1
             self._gate.hold(Arrival(delivery, inbound.envelope, inbound.redelivered, count))
-            self._gate.hand_up()
-            if delivery.size:
-                self._late.arrived(receiver, delivery.size)
-
-    def _is_unwanted(self, inbound: Inbound) -> bool:
-        """Whether the consumer is not to get a message; it is then settled outside any transaction."""
-        if self.interest.no_local and inbound.sender == self._facts.sender:
-            return True
-        return self._selector is not None and not self._selector.matches_envelope(inbound.envelope)
-
-    def _accept(self, delivery: Delivery) -> None:
-        delivery.receiver.accept(delivery, None)
+            self._late.arrived(delivery.size)
 
     def _expire(self, delivery: Delivery) -> None:
         """Move or drop an expired message instead of handing it over."""
@@ -334,7 +334,7 @@ class Subscription:
         if self.interest.expired:
             self._dead_letters.expire(delivery, self.interest.expired)
         else:
-            self._accept(delivery)
+            accept_one(delivery)
 
     # -- outcomes
 
@@ -351,9 +351,14 @@ class Subscription:
                 ticket.succeed()
 
     def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
-        for token in tokens:
-            if not token.receiver.accept(token, answered) and answered is not None:
-                answered(None)  # it has expired, or was returned, and comes again
+        if answered is None:
+            accept_all(tokens)
+            if self._receiver is not None and self._receiver.is_wide:
+                self._commands.watch()  # for more of them
+        else:
+            for token in tokens:
+                if not token.receiver.accept(token, answered):
+                    answered(None)  # it has expired, or was returned, and comes again
         self._look_returned()
 
     def _join(self, transaction: Transaction, tokens: Sequence[Delivery], ticket: Ticket | None) -> None:
@@ -426,6 +431,7 @@ class Subscription:
         if self._life.is_over:
             done(None, None)
         else:
+            self._commands.work()
             self._dead_letters.when_idle(lambda: self._finish(done))
 
     def _finish(self, done: Done) -> None:
@@ -491,8 +497,3 @@ class Subscription:
         self._commands.refuse_all()
         if self._attaching:
             self._attached(error)
-
-
-def _dropped_early(interest: Interest) -> Selector | None:
-    """What the facade would drop in the transaction, where it would fill the window until a commit."""
-    return None if interest.select or interest.selector is None else compile_selector(interest.selector)

@@ -35,11 +35,19 @@ class Commands:
 
     def put(self, ticket: Ticket | None, run: Callable[[], None]) -> None:
         """Run this on the I/O thread. If that is no longer possible, the ticket fails."""
-        self._box.put(_Command(ticket, run))
+        self._box.put(_Command(ticket, run), waits=False)
 
     def accept(self, tokens: Sequence[Any]) -> None:
         """Accept these messages on the I/O thread, if that is still possible."""
         self._box.put(tokens)
+
+    def watch(self) -> None:
+        """What is accepted within about a millisecond need not wake the I/O thread; on that thread."""
+        self._box.watch()
+
+    def work(self) -> None:
+        """Run what waits, before the subscription ends; on the I/O thread."""
+        self._box.work()
 
     def refuse_all(self) -> None:
         """The link is lost: fail the tickets of commands that were not run."""

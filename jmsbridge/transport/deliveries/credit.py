@@ -24,7 +24,7 @@ class CreditGate:
     def __init__(
         self,
         inbox: Inbox,
-        accept: Callable[[Any], None] | None,
+        accept: Callable[[Any], object] | None,
         expire: Callable[[Any], None],
         size_of: Callable[[Any], int] | None = None,
     ) -> None:

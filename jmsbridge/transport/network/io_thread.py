@@ -47,6 +47,7 @@ class IoThread:
         self._crashed = crashed
         self._tasks: deque[Callable[[], None]] = deque()
         self._looks: list[Callable[[], None]] = []
+        self._looks_later = False
         self._is_over = False
         self._joining: list[threading.Lock] = []
         self._round = 1
@@ -76,10 +77,16 @@ class IoThread:
         return self.loop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
 
     def look_later(self, look: Callable[[], None]) -> None:
-        """Run this within about a millisecond, together with all others that are asked for until then."""
+        """Run this within about a millisecond, and before what is posted meanwhile, together with all others that are
+        asked for until then."""
         self._looks.append(look)
-        if len(self._looks) == 1:
-            self.call_later(_TICK, self._look)
+        if not self._looks_later:
+            self._looks_later = True
+            self.call_later(_TICK, self._look_late)
+
+    def _look_late(self) -> None:
+        self._looks_later = False
+        self._look()
 
     def _look(self) -> None:
         looks, self._looks = self._looks, []
@@ -131,6 +138,7 @@ class IoThread:
 
     def _work_all(self) -> None:
         self._round += 1  # before looking for tasks: a later caller wakes the thread again
+        self._look()  # what was asked for before the tasks were posted
         tasks = self._tasks
         while tasks:
             tasks.popleft()()
@@ -168,15 +176,18 @@ class Mailbox(Generic[T]):
         self._refusing = threading.RLock()  # held while items are refused, by one thread at a time
         self.items: deque[T] = deque()
 
-    def put(self, item: T) -> None:
-        """Add an item; from any thread. An interrupted call has added it or not, never in part."""
+    def put(self, item: T, *, waits: bool = True) -> None:
+        """Add an item; from any thread. An interrupted call has added it or not, never in part.
+
+        A watched mailbox serves it with others if it ``waits``.
+        """
         try:
             self.items.append(item)
             now = self._round
             if self._thread.ended is not None:
                 self.refuse_all()
             elif self._called != now:
-                if not self._watched or len(self.items) >= _SOME:
+                if not (self._watched and waits) or len(self.items) >= _SOME:
                     self._thread.post(self.work)
                     self._called = now
             elif len(self.items) >= _CROWD and not self._thread.is_current():

@@ -102,9 +102,9 @@ def test_an_acknowledgement_that_was_lost_is_repeated(server: Server, connect: C
     settle(subscription, box.tokens, Outcome.ACCEPTED)
     for line in list(server.lines):
         line.cut()
-    server.heard = answer
     eventually(lambda: not server.topic(FULL).subscriptions["jms-queue"].consumers)
     assert _acknowledged(server) == 0
+    server.heard = answer
     other = connect(server)
     again, shown = subscribe(other.channel(False), QUEUE, 10)
     shown.wait(1)

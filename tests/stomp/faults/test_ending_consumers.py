@@ -2,8 +2,10 @@
 
 import pytest
 
-from jmsbridge.spi import Address
+from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, subscribe
+from jmsbridge.testing.suite.support import eventually
+from jmsbridge.transport.network.io_thread import IoThread
 from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving import subscription as subscriptions
 from tests.stomp.faults.conftest import Connect, Start
@@ -79,3 +81,23 @@ def test_a_drain_waits_while_the_application_holds_messages(start: Start, connec
     subscription.drain(drained)
     with pytest.raises(AssertionError, match="no answer"):
         drained.outcome(0.5)
+
+
+@pytest.mark.parametrize("server", [CLASSIC, ARTEMIS])
+def test_what_was_accepted_just_before_is_acknowledged(
+    start: Start, connect: Connect, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Acknowledgements may wait for others on their way to the I/O thread, but not longer than the consumer."""
+    monkeypatch.setattr(IoThread, "look_later", lambda thread, look: None)
+    peer = Subscribed()
+    line = start(peer.heard, server)
+    subscription, box = subscribe(connect(line).channel(False), Address("queue"), 100, window=100)
+    eventually(lambda: len(peer.names) == 1)
+    for number in range(20):
+        peer.deliver(b"%d" % number)
+    for token in box.wait(20) and box.tokens:
+        subscription.settle([token], Outcome.ACCEPTED)
+    subscription.close()
+    told = [(frame.command, frame.headers.get("id", "")) for one in line.lines for frame in one.frames]
+    told = told[told.index(("ACK", "0")) :]
+    assert told[:21] == [*(("ACK", str(number)) for number in range(20)), ("UNSUBSCRIBE", peer.names[0])]

@@ -37,13 +37,20 @@ def _envelope(body: Any = "text", kind: BodyKind = BodyKind.TEXT, **fields: Any)
 
 def _frame(sent: Envelope, dialect: Dialect, **options: Any) -> Frame:
     encoder = Encoder(dialect, options.pop("sender", None), **{"delays": False, "detects": False, **options})
-    (frame,) = Parser().feed(b"SEND\n" + encoder.encode(sent, NOW))
+    return _read(b"SEND\n" + encoder.encode(sent, NOW))
+
+
+def _read(data: bytes) -> Frame:
+    (frame,) = Parser().feed(data)
     return frame
 
 
 def _back(sent: Envelope, dialect: Dialect) -> Envelope:
-    frame = _frame(sent, dialect)
-    return Decoder(dialect, sent.address).decode(Frame("MESSAGE", frame.headers, frame.body)).envelope
+    return Decoder(dialect, sent.address).decode(_delivered(sent, dialect)).envelope
+
+
+def _delivered(sent: Envelope, dialect: Dialect) -> Frame:
+    return _read(b"MESSAGE\n" + Encoder(dialect, None, delays=False, detects=False).encode(sent, NOW))
 
 
 def _typed(value: Any) -> Any:
@@ -358,7 +365,7 @@ def test_decoding_never_raises(headers: dict[str, str], body: bytes) -> None:
 
 
 def test_a_reply_with_the_headers_of_the_request_is_read_as_a_text() -> None:
-    frame = _frame(_envelope({"a": 1}, BodyKind.MAP, properties={"n": 1}), CLASSIC)
+    frame = _delivered(_envelope({"a": 1}, BodyKind.MAP, properties={"n": 1}), CLASSIC)
     copied = Frame("MESSAGE", {**frame.headers, "n": "other"}, b"done")
     envelope = Decoder(CLASSIC, QUEUE).decode(copied).envelope
     assert (envelope.kind, envelope.body, envelope.properties) == (BodyKind.TEXT, "done", {"n": "other"})
@@ -372,8 +379,8 @@ def test_messages_with_the_same_names_come_back_one_after_the_other(
     """What encoder and decoder remember of the names and types of one message fits the next one, too."""
     encoder, decoder = Encoder(dialect, None, delays=False, detects=False), Decoder(dialect, QUEUE)
     for properties in (*messages, {"a": "plain"}, {"a": "x:y\n"}, {"a": "x" * 2001}, *messages):
-        (frame,) = Parser().feed(b"SEND\n" + encoder.encode(_envelope(properties=properties), NOW))
-        found = decoder.decode(Frame("MESSAGE", frame.headers, frame.body)).envelope
+        frame = _read(b"MESSAGE\n" + encoder.encode(_envelope(properties=properties), NOW))
+        found = decoder.decode(frame).envelope
         assert _typed(found.properties) == _typed(properties)
 
 
@@ -389,7 +396,7 @@ def test_what_is_remembered_of_messages_is_limited_and_never_changes_what_is_wri
 
 def test_a_value_that_does_not_fit_its_type_is_a_text_also_between_others() -> None:
     """As where a program changes a property, and copies the types."""
-    headers, decoder = _frame(_envelope(properties={"n": 1}), CLASSIC).headers, Decoder(CLASSIC, QUEUE)
+    headers, decoder = _delivered(_envelope(properties={"n": 1}), CLASSIC).headers, Decoder(CLASSIC, QUEUE)
     for text, value in (("1", 1), ("one", "one"), ("2", 2)):
         found = decoder.decode(Frame("MESSAGE", {**headers, "n": text}, b"x")).envelope
         assert found.properties == {"n": value}

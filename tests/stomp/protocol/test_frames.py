@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jmsbridge_stomp.protocol.frames import MOST_HEADERS, MOST_LINE, Frame, Unencodable, encode
+from jmsbridge_stomp.protocol.frames import MOST_HEADERS, MOST_LINE, Frame, Unencodable, encode, unescaped
 from jmsbridge_stomp.protocol.parsing import Limits, Malformed, Parser
 
 os.environ.setdefault("STOMP_SKIP_HOSTNAME_SCAN", "1")  # importing stomp.py asks the name server otherwise
@@ -22,7 +22,12 @@ def _split(data: bytes, cuts: list[int]) -> list[bytes]:
 
 
 def _parse(parser: Parser, pieces: list[bytes]) -> list[Frame]:
-    return [frame for piece in pieces for frame in parser.feed(piece)]
+    """The frames, without the escapes that the parser leaves in values."""
+    frames = [frame for piece in pieces for frame in parser.feed(piece)]
+    return [
+        Frame(frame.command, {name: unescaped(value) for name, value in frame.headers.items()}, frame.body)
+        for frame in frames
+    ]
 
 
 @given(
@@ -66,6 +71,28 @@ def test_headers_keep_order_and_values(headers: dict[str, str]) -> None:
 def test_the_first_of_equal_headers_counts() -> None:
     (frame,) = Parser().feed(b"MESSAGE\nb:1\na:2\nb:3\n\n\0")
     assert list(frame.headers.items()) == [("b", "1"), ("a", "2")]
+
+
+_lines = st.text(st.sampled_from("ab:\\cn\r\xe4"), max_size=5)
+_heads = st.lists(st.tuples(st.sampled_from(["a", "b", "a\\cb", "a\r", "content-length"]), _lines), max_size=5)
+
+
+@given(st.lists(_heads, max_size=3))
+def test_heads_like_those_before_are_read_as_alone(heads: list[list[tuple[str, str]]]) -> None:
+    """What the parser knows of the names of earlier messages changes nothing."""
+    known = Parser()
+    for head in (*heads, *(again for one in heads for again in (one, one, one[::-1]))):
+        data = "".join(f"{name}:{value}\n" for name, value in head)
+        frame = f"MESSAGE\n{data}\n{'x' * 20}\0".encode()
+        assert known.feed(frame) == Parser().feed(frame)
+
+
+def test_the_names_that_are_remembered_are_limited() -> None:
+    parser = Parser()
+    for number in (*range(200), 0):
+        frame = b"MESSAGE\nh%d:\\c\n\nx\0" % number
+        assert [one.headers for one in parser.feed(3 * frame)] == 3 * [{f"h{number}": "\\c"}]
+    assert len(parser._known._heads) <= 64
 
 
 def test_connected_is_not_unescaped() -> None:

@@ -90,6 +90,24 @@ def test_a_few_items_do_not_wake_the_thread_while_it_polls(world: World, monkeyp
     eventually(lambda: world.served == list(range(64)))
 
 
+def test_an_item_that_does_not_wait_takes_those_before_it_along(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.loop, "look_later", lambda look: None)
+    world.box.watch()
+    world.box.put(1)
+    world.box.put(2, waits=False)
+    eventually(lambda: world.served == [1, 2])
+
+
+def test_what_is_posted_comes_behind_items_that_waited(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.loop, "call_later", lambda seconds, task: None)
+    world.loop.post(world.box.watch)
+    eventually(lambda: world.box._watched)
+    world.box.put(1)
+    seen: list[list[int]] = []
+    world.loop.post(lambda: seen.append(list(world.served)))
+    eventually(lambda: seen == [[1]])
+
+
 def test_many_items_wake_the_thread_while_it_polls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world.loop, "look_later", lambda look: None)
     world.box.watch()
