@@ -88,7 +88,11 @@ ARTEMIS_STOMP = Comparison(
     loader=over_stomp.LOADER,
     queues=_ArtemisQueues(),
     peer_url=str,
-    rates=(Rate(over_stomp.ASYNC.name, over_stomp.PIPELINED.name, 1.2), *over_stomp.RATES),
+    rates=(
+        Rate(over_stomp.ASYNC.name, over_stomp.PIPELINED.name, 1.2),
+        Rate(over_stomp.LARGE.name, over_stomp.PEER_LARGE.name, 1.5),
+        *over_stomp.RATES,
+    ),
     costs=(Cost(over_stomp.ASYNC.name, over_stomp.PIPELINED.name, 0.6), *over_stomp.COSTS),
     delayed=(over_stomp.FAR,),
     kept=0.85,

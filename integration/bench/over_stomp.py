@@ -2,7 +2,22 @@
 
 from integration.bench.rows import FAST, LONG, MIDDLE, OURS, SLOW, Cost, Rate, Row
 
-__all__ = ["ASYNC", "COSTS", "FAR", "GROUP", "LOADER", "PACKAGES", "PIPELINED", "RATES", "ROWS", "peers", "text"]
+__all__ = [
+    "ASYNC",
+    "COSTS",
+    "FAR",
+    "GROUP",
+    "LARGE",
+    "LARGE_GROUP",
+    "LOADER",
+    "PACKAGES",
+    "PEER_LARGE",
+    "PIPELINED",
+    "RATES",
+    "ROWS",
+    "peers",
+    "text",
+]
 
 _STOMP = "stomp"
 _PEER = "stomp_py"
@@ -23,15 +38,18 @@ ASYNC = _ours("jmsbridge, completion listener", "window of 1000", "async", FAST)
 PIPELINED = _peer("stomp.py, receipts under way", "window of 1000", "window", FAST)
 GROUP = _ours("jmsbridge, confirmed in groups", "window of 1000", "async", LONG, "send_confirmation=group")
 _PLAIN = _peer("stomp.py, without receipts", "not confirmed", "plain", LONG)
-_LARGE = _ours("jmsbridge, 4 KiB of bytes", "4 KiB, window of 1000", "large", MIDDLE)
-_PEER_LARGE = _peer("stomp.py, 4 KiB of text", "4 KiB, window of 1000", "large", MIDDLE)
+LARGE = _ours("jmsbridge, 4 KiB of bytes", "4 KiB, window of 1000", "large", MIDDLE)
+LARGE_GROUP = _ours(
+    "jmsbridge, 4 KiB of bytes in groups", "4 KiB, window of 1000", "large", MIDDLE, "send_confirmation=group"
+)
+PEER_LARGE = _peer("stomp.py, 4 KiB of text", "4 KiB, window of 1000", "large", MIDDLE)
 _AUTO = _ours("jmsbridge, listener AUTO", "receive", "auto", FAST)
 _DUPS = _ours("jmsbridge, listener DUPS_OK", "receive", "dups_ok", FAST)
 _RECEIVE = _peer("stomp.py, each acknowledged", "receive", "receive", FAST)
 LOADER = _ours("what is received", "load", "async", FAST)
 FAR = _ours("jmsbridge, window of 10,000", "pipelined", "async", LONG, "send_window=10000")
 ROWS = (
-    *(_SEND, _EACH, ASYNC, PIPELINED, GROUP, _PLAIN, _LARGE, _PEER_LARGE),
+    *(_SEND, _EACH, ASYNC, PIPELINED, GROUP, _PLAIN, LARGE, LARGE_GROUP, PEER_LARGE),
     _ours("jmsbridge, transactions", "transactions of 100", "transacted", FAST),
     _peer("stomp.py, transactions", "transactions of 100", "transacted", MIDDLE),
     *(_AUTO, _DUPS, _RECEIVE),
@@ -52,7 +70,6 @@ RATES = (
     Rate(GROUP.name, _PLAIN.name, 0.5),
     Rate(_AUTO.name, _RECEIVE.name, 1.2),
     Rate(_DUPS.name, _RECEIVE.name, 1.3),
-    Rate(_LARGE.name, _PEER_LARGE.name, 1.5),
 )
 COSTS = (Cost(_AUTO.name, _RECEIVE.name, 0.55),)
 
