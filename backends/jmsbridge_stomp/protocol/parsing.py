@@ -67,12 +67,12 @@ class Parser:
         return frames
 
     def _next(self) -> Frame | None:
-        if self._head is None:
+        if self._head is None and not self._read_known():
             receipt = _RECEIPT.match(self._data, self._start)
             if receipt is not None:  # as most are, and faster
                 self._start = self._seen = receipt.end()
                 return Frame("RECEIPT", {"receipt-id": receipt[1].decode()})
-            if not (self._read_known() or self._read_head()):
+            if not self._read_head():
                 return None
         assert self._head is not None
         command, headers, begins, length = self._head
