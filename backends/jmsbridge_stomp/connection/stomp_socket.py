@@ -22,6 +22,7 @@ from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["Answered", "StompSocket"]
 
+_STREAM = range(8, 64)  # messages in one read, of a broker that would write more of them in the next moment
 _HIGH = 1 << 18  # with so many bytes waiting, the socket is full
 
 _ENDS = 2.0  # seconds after an ERROR in which the end of the socket is its consequence
@@ -63,9 +64,9 @@ class StompSocket:
         self._stream = ByteStream(self._life.thread.loop, self._received, self._emptied, self._broken)
         self._parser = Parser()
         self._unflushed: list[bytes] = []
-        self._size = 0  # bytes in _unflushed
-        self._produced = 0  # bytes of all frames so far
+        self._size = self._produced = 0  # bytes in _unflushed, and of all frames so far
         self._last = 0  # where the last frame begins
+        self._is_stream = False  # whether the last read was part of a stream of messages
         self._full: set[str] = set()
         self._reads = True
         self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
@@ -239,6 +240,10 @@ class StompSocket:
                 for frame in together:
                     self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
+        is_stream = not self._answers and len(frames) in _STREAM and frames[-1].command == "MESSAGE"
+        if is_stream and self._is_stream:
+            self._stream.pause()
+        self._is_stream = is_stream
 
     def _pass_on(self, messages: Iterable[Frame]) -> None:
         for name, together in groupby(messages, _subscription_of):

@@ -23,6 +23,7 @@ _MANY = 32  # answers
 _FEW = 2
 _SLOW = 125e-6  # seconds for an answer
 _REST = 4e-3  # seconds, at most
+_MOMENT = 8e-4  # seconds; the loop sleeps for whole milliseconds
 _RECORD = 1 << 14  # bytes in one record of TLS, at most
 _PARTS = 1000  # for one call; the kernel takes 1024
 
@@ -248,10 +249,15 @@ class ByteStream:
         before, self._pace = self._pace, (now - self._looked) / came if self._owed else 0.0
         self._looked, self._owed = now, owed
         pace = min(before, self._pace)
-        if owed >= (_FEW if together else _MANY) and pace > _SLOW and not self._rests and self._socket is not None:
+        if owed >= (_FEW if together else _MANY) and pace > _SLOW:
+            self.pause(min(_REST, owed * pace / 2))
+
+    def pause(self, seconds: float = _MOMENT) -> None:
+        """Read nothing for a moment, so that more comes together."""
+        if not self._rests and self._socket is not None:
             self._rests = True
             self._watch()
-            self._loop.call_later(min(_REST, owed * pace / 2), self._read_on)
+            self._loop.call_later(seconds, self._read_on)
 
     def _read_on(self) -> None:
         self._rests = False

@@ -479,7 +479,7 @@ def test_artemis_refuses_a_message_without_receipt(start: Start, connect: Connec
     assert type(error) is TransactionRolledBack
     assert not error.in_doubt
     assert "no right to write" in str(error)
-    assert words(peer.lines[1])[-1] == "SEND 0!"
+    eventually(lambda: words(peer.lines[1])[-1] == "SEND 0!")
     again = link.channel(True)
     sends(again, "e")
     assert commit(again) is None
