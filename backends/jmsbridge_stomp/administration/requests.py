@@ -72,12 +72,12 @@ class Requests:
         for frame in frames:
             succeeded = frame.headers.get(SUCCEEDED) == "true"
             self._replies.append(Reply(succeeded, frame.body.decode("utf-8", "replace"), self._queue))
-        if len(self._replies) == len(self._requests):
+        if len(self._replies) >= len(self._requests):
             self._tidy()
 
     def _tidy(self) -> None:
         """Delete the queue for the replies, then report."""
-        replies = self._replies
+        replies = self._replies[: len(self._requests)]
         self._socket.subscriptions.clear()
         self._socket.ask("UNSUBSCRIBE", [("id", _SUBSCRIPTION)], self._answered)
         properties, text = operation("broker", "destroyQueue", self._queue, True, True)

@@ -22,7 +22,7 @@ from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["Answered", "StompSocket"]
 
-_STREAM = range(8, 64)  # messages in one read, of a broker that would write more of them in the next moment
+_STREAM = range(8, 64)  # frames in one read, of a broker that would write more of them in the next moment
 _HIGH = 1 << 18  # with so many bytes waiting, the socket is full
 
 _ENDS = 2.0  # seconds after an ERROR in which the end of the socket is its consequence
@@ -162,7 +162,7 @@ class StompSocket:
     def acknowledge(self, ack: bytes, answered: Answered | None) -> None:
         """Write ACK; ``ack`` are header lines."""
         if answered is None:
-            self._write(b"ACK\n%b\n\0" % ack)
+            self.acknowledge_all((ack,))
         else:
             self._write(b"ACK\nreceipt:%b\n%b\n\0" % (self._expected(answered).encode(), ack))
 
@@ -242,7 +242,7 @@ class StompSocket:
         self._stream.rest(len(frames), len(self._answers))
         is_stream = not self._answers and len(frames) in _STREAM and frames[-1].command == "MESSAGE"
         if is_stream and self._is_stream:
-            self._stream.pause()
+            self._stream.wait_for_more()
         self._is_stream = is_stream
 
     def _pass_on(self, messages: Iterable[Frame]) -> None:

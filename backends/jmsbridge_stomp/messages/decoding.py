@@ -80,9 +80,7 @@ class Decoder:
     def _message_id(self, headers: dict[str, str]) -> str | None:
         if self._dialect.amqp:
             return _text(headers, "amqp-message-id")  # the broker's own differs with each delivery
-        given = _text(
-            headers, "__HDR_MESSAGE_ID" if "__HDR_MESSAGE_ID" in headers else "message-id"
-        )  # of OpenWire, or STOMP
+        given = _text(headers, "__HDR_MESSAGE_ID") or _text(headers, "message-id")  # of OpenWire, or the broker's own
         if given is None:
             return None
         if self._dialect.routes:  # "consumer,message": the second part is the same for every consumer

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["BEAT", "ESCAPES", "MOST_HEADERS", "MOST_LINE", "Frame", "Unencodable", "encode", "header", "unescaped"]
+__all__ = ["BEAT", "MOST_HEADERS", "MOST_LINE", "Frame", "Unencodable", "encode", "header", "unescaped"]
 
 BEAT: Final = b"\n"
 """A heart-beat."""
@@ -19,10 +19,10 @@ MOST_LINE: Final = 10_000
 MOST_HEADERS: Final = 900
 """Headers of a frame. ActiveMQ closes the connection for more than 1000."""
 
-ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", ":": "\\c", "\r": "\\r"}
+_ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", ":": "\\c", "\r": "\\r"}
 """How characters are written in headers; the backslash comes first."""
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
-_CHARACTERS: Final = {escape[1]: character for character, escape in ESCAPES.items()}
+_CHARACTERS: Final = {escape[1]: character for character, escape in _ESCAPES.items()}
 _UNESCAPED: Final = frozenset({"CONNECT", "CONNECTED"})  # frames whose headers have no escapes
 
 
@@ -67,7 +67,7 @@ def header(name: str, value: str, *, escapes: bool = True) -> bytes:
 
 def _written(text: str, escapes: bool, *, is_name: bool = False) -> str:
     if escapes and ("\\" in text or ":" in text or "\n" in text or "\r" in text):
-        for character, escape in ESCAPES.items():
+        for character, escape in _ESCAPES.items():
             text = text.replace(character, escape)
     if "\n" in text or "\r" in text or "\0" in text or (is_name and ":" in text):
         shown = repr(text[:40]) if is_name else "this text"  # which may be a password

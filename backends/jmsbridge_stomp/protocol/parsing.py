@@ -111,7 +111,7 @@ class Parser:
         return end
 
     def _read_known(self) -> bool:
-        """Whether the next frame is a message with a head like that of the message before."""
+        """Whether the next frame is a message with the names of many before it."""
         known, start = self._known.last, self._start
         if known is None or start != self._seen:
             return False
@@ -140,8 +140,9 @@ class Parser:
         last, begins = end.span()
         if last - start > self._limits.head:
             raise Malformed(f"a head of more than {self._limits.head:,} bytes")
-        command, lines, headers = _read_lines(buffer[start:last])
-        if command == "MESSAGE":
+        head = buffer[start:last]
+        command, lines, headers = _read_lines(head)
+        if command == "MESSAGE" and b"\r" not in head:
             self._known.learn(lines)
         self._head = command, headers, begins, self._length(command, headers)
         self._seen = begins
@@ -181,18 +182,14 @@ def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if command != "MESSAGE":  # there, it may be a part of a property's name with the end of a line in it
-            _check(line, colon, command)
-        if "\\" in line and command != "CONNECTED":
+        if not colon and command != "MESSAGE":  # where it is a part of a property's name with the end of a line in it
+            raise Malformed(f"a header line without a colon: {line[:40]!r}")
+        if "\\" in line and command == "MESSAGE":
             name = unescaped(name)
-            value = value if command == "MESSAGE" else unescaped(value)
+        elif "\\" in line and command != "CONNECTED":
+            if _DEFINED.fullmatch(line) is None:
+                raise Malformed(f"an undefined escape in a header: {line[:40]!r}")
+            name, value = unescaped(name), unescaped(value)
         if name not in headers:
             headers[name] = value
     return command, lines, headers
-
-
-def _check(line: str, colon: str, command: str) -> None:
-    if not colon:
-        raise Malformed(f"a header line without a colon: {line[:40]!r}")
-    if "\\" in line and command != "CONNECTED" and _DEFINED.fullmatch(line) is None:
-        raise Malformed(f"an undefined escape in a header: {line[:40]!r}")

@@ -23,7 +23,7 @@ __all__ = ["Delivery", "Receiver", "accept_all", "accept_one", "name_of", "selec
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
 _WIDE: Final = 64  # a window in which an acknowledgement may wait for others
 _REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
-_OWN: Final = re.compile(r"(?!ID\\c)|.*\\c-?\d+\\c-?\d+\\c-?\d+\Z")  # as ActiveMQ Classic writes its ids
+_OWN: Final = re.compile(r"(?!ID\\c)|ID\\c.*\\c-?\d+\\c-?\d+\\c-?\d+\Z")  # as ActiveMQ Classic writes its ids
 _receiver_of = attrgetter("receiver")
 _numbers = itertools.count(1)
 
@@ -144,7 +144,7 @@ class Receiver:
     def delivered(self, frame: Frame, envelope: Envelope, is_redelivered: bool) -> Delivery:
         """Note a message."""
         size = _size_of(frame) if self._interest.deferred else 0
-        name = frame.headers.get(self._product.names_message, "").replace("\0", "")  # with its escapes
+        name = frame.headers.get(self._product.names_message, "").replace("\0", "")  # which would end the frame
         made = Delivery(self, b"id:%b\n" % name.encode(), envelope, is_redelivered, size)
         if not self._browses:
             self.deliveries[made] = None
@@ -162,15 +162,15 @@ class Receiver:
         self.socket.acknowledge(delivery.ack, answered)
         return True
 
-    def accept_some(self, deliveries: Iterable[Delivery]) -> int:
-        """Acknowledge those of its messages that are not settled already; returns how many."""
+    def accept_some(self, deliveries: Iterable[Delivery]) -> bool:
+        """Acknowledge those of its messages that are not settled already; false if all are."""
         acks = [one.ack for one in deliveries if self._settles(one)]
         if acks:
             self.socket.acknowledge_all(acks)
-        return len(acks)
+        return bool(acks)
 
     def _settles(self, delivery: Delivery) -> bool:
-        if self.deliveries.pop(delivery, self) is self or delivery in self.returned:
+        if delivery in self.returned or self.deliveries.pop(delivery, self) is self:
             return False
         self.unsettled_size -= delivery.size
         return True
@@ -213,7 +213,7 @@ class Receiver:
 
 def accept_one(delivery: Delivery) -> bool:
     """Acknowledge a message, without asking for an answer; false if it is settled already."""
-    return delivery.receiver.accept_some((delivery,)) > 0
+    return delivery.receiver.accept_some((delivery,))
 
 
 def accept_all(deliveries: Iterable[Delivery]) -> None:

@@ -51,10 +51,7 @@ class Sink(Protocol):
 
 
 class Subscription:
-    """Made by the channel. All but the verbs belongs to the I/O thread.
-
-    ``transaction`` is given if acknowledgements belong to it.
-    """
+    """All but the verbs belongs to the I/O thread. ``transaction`` is given if acknowledgements belong to it."""
 
     def __init__(
         self,
@@ -299,13 +296,13 @@ class Subscription:
     # -- arrivals
 
     def _arrived(self, receiver: Receiver, frames: Sequence[Frame]) -> None:
-        self._fresh_until = time.monotonic() + self._pause
         for frame in frames:
             if receiver is not self._receiver:
                 return  # it was left meanwhile, and the broker takes the rest back
             if receiver.can_settle(frame):
                 self._take(receiver, frame)
         self._gate.hand_up()
+        self._fresh_until = time.monotonic() + self._pause
         if self.interest.deferred:
             self._late.look(receiver)
 
@@ -325,7 +322,8 @@ class Subscription:
         else:
             count = 2 if inbound.redelivered else 1
             self._gate.hold(Arrival(delivery, inbound.envelope, inbound.redelivered, count))
-            self._late.arrived(delivery.size)
+            if delivery.size:
+                self._late.arrived(delivery.size)
 
     def _expire(self, delivery: Delivery) -> None:
         """Move or drop an expired message instead of handing it over."""
@@ -435,6 +433,7 @@ class Subscription:
             self._dead_letters.when_idle(lambda: self._finish(done))
 
     def _finish(self, done: Done) -> None:
+        self._commands.work()  # what was accepted meanwhile
         if self._attaching:
             self._when_still.append(lambda: self._finish(done))
             return

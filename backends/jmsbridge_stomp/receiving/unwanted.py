@@ -16,8 +16,8 @@ class Unwanted:
 
     def __init__(self, interest: Interest, sender: str, *, transacted: bool) -> None:
         self._own = sender if interest.no_local else None
-        emulated = transacted and not interest.select and interest.selector is not None
-        self._selector = compile_selector(interest.selector or "") if emulated else None
+        text = interest.selector if transacted and not interest.select else None
+        self._selector = None if text is None else compile_selector(text)
 
     def has(self, inbound: Inbound) -> bool:
         """Whether the consumer is not to get it; it is then settled outside any transaction."""

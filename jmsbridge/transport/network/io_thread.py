@@ -138,9 +138,10 @@ class IoThread:
 
     def _work_all(self) -> None:
         self._round += 1  # before looking for tasks: a later caller wakes the thread again
-        self._look()  # what was asked for before the tasks were posted
         tasks = self._tasks
         while tasks:
+            if self._looks:
+                self._look()  # what was asked for before the task was posted
             tasks.popleft()()
 
     def _guard(self, task: Callable[[], None]) -> None:
@@ -179,7 +180,7 @@ class Mailbox(Generic[T]):
     def put(self, item: T, *, waits: bool = True) -> None:
         """Add an item; from any thread. An interrupted call has added it or not, never in part.
 
-        A watched mailbox serves it with others if it ``waits``.
+        If it ``waits``, a watched mailbox serves it with others; if not, the thread is woken, and serves what waits.
         """
         try:
             self.items.append(item)

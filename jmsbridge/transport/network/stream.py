@@ -24,6 +24,7 @@ _FEW = 2
 _SLOW = 125e-6  # seconds for an answer
 _REST = 4e-3  # seconds, at most
 _MOMENT = 8e-4  # seconds; the loop sleeps for whole milliseconds
+_MUCH = 1 << 15  # bytes
 _RECORD = 1 << 14  # bytes in one record of TLS, at most
 _PARTS = 1000  # for one call; the kernel takes 1024
 
@@ -60,6 +61,7 @@ class ByteStream:
         self._watched = 0
         self._reads = loop.READ  # 0 while nothing is to be read
         self._rests = False
+        self._got = 0  # bytes in the last read
         self._looked = 0.0
         self._owed = 0  # answers, at that time
         self._pace = 0.0  # seconds for an answer until then; 0 if nothing was awaited before it
@@ -250,10 +252,14 @@ class ByteStream:
         self._looked, self._owed = now, owed
         pace = min(before, self._pace)
         if owed >= (_FEW if together else _MANY) and pace > _SLOW:
-            self.pause(min(_REST, owed * pace / 2))
+            self._pause(min(_REST, owed * pace / 2))
 
-    def pause(self, seconds: float = _MOMENT) -> None:
-        """Read nothing for a moment, so that more comes together."""
+    def wait_for_more(self) -> None:
+        """Read nothing for about a millisecond, so that more comes together; not after a read of many bytes."""
+        if self._got < _MUCH:
+            self._pause(_MOMENT)
+
+    def _pause(self, seconds: float) -> None:
         if not self._rests and self._socket is not None:
             self._rests = True
             self._watch()
@@ -278,6 +284,7 @@ class ByteStream:
         try:
             room = self._loop.room
             data = bytes(room[: connected.recv_into(room)])  # recv would map memory for each read
+            self._got = len(data)
             if _QUICKACK is not None:  # some brokers write an answer in two parts and wait for our ACK in between
                 connected.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
         except BlockingIOError:

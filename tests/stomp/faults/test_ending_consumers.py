@@ -1,12 +1,16 @@
 """A consumer that is closed does not wait for messages on their way where the application holds none."""
 
+import threading
+import time
+
 import pytest
 
 from jmsbridge.spi import Address, Outcome
 from jmsbridge.testing.suite.contract.support import Answer, subscribe
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.transport.network.io_thread import IoThread
-from jmsbridge_stomp.protocol.frames import Frame
+from jmsbridge_stomp.messages.wire import Decoder, Inbound
+from jmsbridge_stomp.protocol.frames import Frame, encode
 from jmsbridge_stomp.receiving import subscription as subscriptions
 from tests.stomp.faults.conftest import Connect, Start
 from tests.stomp.faults.peer import ARTEMIS, CLASSIC, Line, answer
@@ -28,11 +32,15 @@ class Subscribed:
             self.names.append(frame.headers["id"])
         answer(line, frame)
 
-    def deliver(self, text: bytes) -> None:
-        """Send it a message."""
+    def deliver(self, *texts: bytes) -> None:
+        """Send it messages together."""
         assert self.line is not None
-        headers = {"subscription": self.names[-1], "message-id": text.decode(), "ack": text.decode(), "jb_types": ""}
-        self.line.write("MESSAGE", headers, text)
+        data = b""
+        for text in texts:
+            name = text.decode()
+            headers = {"subscription": self.names[-1], "message-id": name, "ack": name, "jb_types": ""}
+            data += encode("MESSAGE", headers.items(), text) + b"\n"
+        self.line.raw(data)
 
 
 @pytest.fixture
@@ -101,3 +109,64 @@ def test_what_was_accepted_just_before_is_acknowledged(
     told = [(frame.command, frame.headers.get("id", "")) for one in line.lines for frame in one.frames]
     told = told[told.index(("ACK", "0")) :]
     assert told[:21] == [*(("ACK", str(number)) for number in range(20)), ("UNSUBSCRIBE", peer.names[0])]
+
+
+def test_what_is_accepted_while_the_close_waits_is_acknowledged(
+    start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for the copy of a dead letter."""
+    monkeypatch.setattr(IoThread, "look_later", lambda thread, look: None)
+    peer, copies = Subscribed(), list[tuple[Line, Frame]]()
+
+    def heard(line: Line, frame: Frame) -> None:
+        if frame.command == "SEND" and frame.headers["destination"] == "DLQ":
+            copies.append((line, frame))
+        else:
+            peer.heard(line, frame)
+
+    subscription, box = subscribe(connect(start(heard)).channel(False), Address("queue"), 100, window=100)
+    eventually(lambda: len(peer.names) == 1)
+    for number in range(3):
+        peer.deliver(b"%d" % number)
+    box.wait(3)
+    subscription.settle(box.tokens[:1], Outcome.REJECTED, Answer())
+    eventually(lambda: copies)
+    closing = threading.Thread(target=subscription.close)
+    closing.start()
+    for token in box.tokens[1:]:
+        subscription.settle([token], Outcome.ACCEPTED)
+        time.sleep(0.05)  # sleep: lets the I/O thread write the first, so that the second waits for others
+    answer(*copies[0])
+    closing.join(10)
+    assert peer.line is not None
+    commands = [frame.command for frame in peer.line.frames]
+    before = peer.line.frames[: commands.index("UNSUBSCRIBE")]
+    assert sorted(frame.headers["id"] for frame in before if frame.command == "ACK") == ["0", "1", "2"]
+
+
+def test_a_drain_waits_for_what_comes_behind_a_long_read(
+    start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading many messages at once may take longer than a drain waits after a message."""
+    monkeypatch.setattr(subscriptions, "_NEXT", 0.01)
+    monkeypatch.setattr(subscriptions, "_FIRST", 0.01)
+    monkeypatch.setattr(subscriptions, "_ANSWERS", 0)
+    reading = threading.Event()
+    decode = Decoder.decode
+
+    def slow(decoder: Decoder, frame: Frame) -> Inbound:
+        reading.set()
+        time.sleep(0.005)  # sleep: 0.1 s for all of them
+        return decode(decoder, frame)
+
+    monkeypatch.setattr(Decoder, "decode", slow)
+    peer = Subscribed()
+    subscription, box = subscribe(connect(start(peer.heard)).channel(False), Address("queue"), 100, window=0)
+    eventually(lambda: len(peer.names) == 1)
+    peer.deliver(*[b"x"] * 20)
+    assert reading.wait(10)
+    peer.deliver(b"last")
+    drained = Answer()
+    subscription.drain(drained)
+    assert drained.outcome(10) is None
+    assert len(box.arrivals) == 21

@@ -44,7 +44,7 @@ def test_only_a_stream_is_read_in_larger_pieces(
     link = connect(start(peer.heard, CLASSIC))
     _, box = subscribe(link.channel(False), Address("queue"), 300, window=300)
     eventually(lambda: peer.name)
-    monkeypatch.setattr(ByteStream, "pause", lambda stream: paused.append(stream))
+    monkeypatch.setattr(ByteStream, "wait_for_more", lambda stream: paused.append(stream))
     for number, count in enumerate(counts, 1):
         peer.write(count)
         box.wait(sum(counts[:number]))
@@ -57,7 +57,7 @@ def test_an_awaited_answer_is_read_at_once(start: Start, connect: Connect, monke
     link = connect(start(peer.heard, CLASSIC))
     _, box = subscribe(link.channel(False), Address("queue"), 300, window=300)
     eventually(lambda: peer.name)
-    monkeypatch.setattr(ByteStream, "pause", lambda stream: paused.append(stream))
+    monkeypatch.setattr(ByteStream, "wait_for_more", lambda stream: paused.append(stream))
     peer.answers = False
     subscribe(link.channel(False), Address("other"), 1)
     for number in range(1, 4):

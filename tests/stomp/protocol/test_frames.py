@@ -77,22 +77,34 @@ _lines = st.text(st.sampled_from("ab:\\cn\r\xe4"), max_size=5)
 _heads = st.lists(st.tuples(st.sampled_from(["a", "b", "a\\cb", "a\r", "content-length"]), _lines), max_size=5)
 
 
-@given(st.lists(_heads, max_size=3))
+@given(st.lists(_heads, min_size=1, max_size=3))
 def test_heads_like_those_before_are_read_as_alone(heads: list[list[tuple[str, str]]]) -> None:
     """What the parser knows of the names of earlier messages changes nothing."""
     known = Parser()
-    for head in (*heads, *(again for one in heads for again in (one, one, one[::-1]))):
+    for head in (*100 * heads[:1], *heads, *(again for one in heads for again in (one, one[::-1]))):
         data = "".join(f"{name}:{value}\n" for name, value in head)
         frame = f"MESSAGE\n{data}\n{'x' * 20}\0".encode()
         assert known.feed(frame) == Parser().feed(frame)
 
 
-def test_the_names_that_are_remembered_are_limited() -> None:
+def test_names_are_known_only_after_many_messages_with_them() -> None:
+    """Each expression costs as much as hundreds of messages: senders who change their names get none."""
     parser = Parser()
-    for number in (*range(200), 0):
-        frame = b"MESSAGE\nh%d:\\c\n\nx\0" % number
-        assert [one.headers for one in parser.feed(3 * frame)] == 3 * [{f"h{number}": "\\c"}]
-    assert len(parser._known._heads) <= 64
+    for number in range(200):
+        frame = b"MESSAGE\nh%d:\\c\n\nx\0" % (number // 2)
+        assert [one.headers for one in parser.feed(frame)] == [{f"h{number // 2}": "\\c"}]
+    assert parser._known.last is None
+    assert len(parser.feed(100 * frame)) == 100
+    assert parser._known.last is not None
+
+
+def test_long_names_are_never_known() -> None:
+    """An expression of them would take long to make."""
+    parser = Parser()
+    for names in (b"x" * 10_000 + b":1\n", b"".join(b"%d:\n" % number for number in range(100)), b"a\r:1\n"):
+        assert len(parser.feed(200 * (b"MESSAGE\n" + names + b"\nx\0"))) == 200
+    assert parser._known.last is None
+    assert sum(map(len, parser._known._names)) < 1000
 
 
 def test_connected_is_not_unescaped() -> None:

@@ -326,6 +326,27 @@ def test_a_rest_while_answers_come_slowly_and_nobody_waits(
             assert (time.monotonic() - began >= 0.25) == rests
 
 
+@pytest.mark.parametrize(("size", "waits"), [(1000, True), (40_000, False)])
+def test_waiting_for_more_unless_much_came(
+    world: World, monkeypatch: pytest.MonkeyPatch, size: int, waits: bool
+) -> None:
+    monkeypatch.setattr(stream, "_MOMENT", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        world.connect(*server.getsockname())
+        other, _ = server.accept()
+        with other:
+            world.do(lambda: world.stream.hold(True))
+            other.sendall(bytes(size))
+            time.sleep(0.1)  # sleep: until all of it can be read at once
+            world.do(lambda: world.stream.hold(False))
+            eventually(lambda: len(world.got) == size)
+            began = time.monotonic()
+            world.do(world.stream.wait_for_more)
+            other.sendall(b"more")
+            eventually(lambda: world.got.endswith(b"more"))
+            assert (time.monotonic() - began >= 0.25) == waits
+
+
 def test_a_closed_stream_that_rests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "_REST", 0.05)
     clock = _Clock()
