@@ -47,7 +47,6 @@ class IoThread:
         self._crashed = crashed
         self._tasks: deque[Callable[[], None]] = deque()
         self._looks: list[Callable[[], None]] = []
-        self._looks_later = False
         self._is_over = False
         self._joining: list[threading.Lock] = []
         self._round = 1
@@ -77,16 +76,10 @@ class IoThread:
         return self.loop.call_later(seconds, lambda: self._guard(lambda: self._around(task)))
 
     def look_later(self, look: Callable[[], None]) -> None:
-        """Run this within about a millisecond, and before what is posted meanwhile, together with all others that are
-        asked for until then."""
+        """Run this within about a millisecond, together with all others that are asked for until then."""
         self._looks.append(look)
-        if not self._looks_later:
-            self._looks_later = True
-            self.call_later(_TICK, self._look_late)
-
-    def _look_late(self) -> None:
-        self._looks_later = False
-        self._look()
+        if len(self._looks) == 1:
+            self.call_later(_TICK, self._look)
 
     def _look(self) -> None:
         looks, self._looks = self._looks, []
@@ -140,8 +133,6 @@ class IoThread:
         self._round += 1  # before looking for tasks: a later caller wakes the thread again
         tasks = self._tasks
         while tasks:
-            if self._looks:
-                self._look()  # what was asked for before the task was posted
             tasks.popleft()()
 
     def _guard(self, task: Callable[[], None]) -> None:

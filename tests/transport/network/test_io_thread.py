@@ -98,34 +98,6 @@ def test_an_item_that_does_not_wait_takes_those_before_it_along(world: World, mo
     eventually(lambda: world.served == [1, 2])
 
 
-def test_what_is_posted_comes_behind_items_that_waited(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.loop, "call_later", lambda seconds, task: None)
-    world.loop.post(world.box.watch)
-    eventually(lambda: world.box._watched)
-    world.box.put(1)
-    seen: list[list[int]] = []
-    world.loop.post(lambda: seen.append(list(world.served)))
-    eventually(lambda: seen == [[1]])
-
-
-def test_also_behind_items_that_came_while_another_task_ran(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.loop, "call_later", lambda seconds, task: None)
-    watched, put = threading.Event(), threading.Event()
-
-    def busy() -> None:
-        world.box.watch()
-        watched.set()
-        assert put.wait(5)
-
-    world.loop.post(busy)
-    assert watched.wait(5)
-    world.box.put(1)
-    seen: list[list[int]] = []
-    world.loop.post(lambda: seen.append(list(world.served)))
-    put.set()
-    eventually(lambda: seen == [[1]])
-
-
 def test_many_items_wake_the_thread_while_it_polls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world.loop, "look_later", lambda look: None)
     world.box.watch()
