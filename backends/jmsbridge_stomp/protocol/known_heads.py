@@ -41,9 +41,8 @@ class KnownHeads:
         self._names: list[str] = []  # of the message before
         self._count = 0  # messages in a row with them
 
-    def learn(self, lines: Sequence[str]) -> None:
-        """Take note of the header lines of a message that was read without ``last``."""
-        names = [line.partition(":")[0] for line in lines]
+    def learn(self, names: list[str]) -> None:
+        """Take note of the names, as they are written, in the head of a message that was read without ``last``."""
         if names == self._names:
             self._count += 1
             if self._count == _STREAK:

@@ -141,9 +141,9 @@ class Parser:
         if last - start > self._limits.head:
             raise Malformed(f"a head of more than {self._limits.head:,} bytes")
         head = buffer[start:last]
-        command, lines, headers = _read_lines(head)
+        command, names, headers = _read_lines(head)
         if command == "MESSAGE" and b"\r" not in head:
-            self._known.learn(lines)
+            self._known.learn(names)
         self._head = command, headers, begins, self._length(command, headers)
         self._seen = begins
         return True
@@ -168,7 +168,7 @@ class Parser:
 
 
 def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
-    """The command, the header lines, and the headers."""
+    """The command, the names of the headers as they are written, and the headers."""
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
@@ -179,9 +179,11 @@ def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
         raise Malformed(f"not a STOMP command: {command[:40]!r}")
     if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
+    names: list[str] = []
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
+        names.append(name)
         if not colon and command != "MESSAGE":  # where it is a part of a property's name with the end of a line in it
             raise Malformed(f"a header line without a colon: {line[:40]!r}")
         if "\\" in line and command == "MESSAGE":
@@ -192,4 +194,4 @@ def _read_lines(head: bytearray) -> tuple[str, list[str], dict[str, str]]:
             name, value = unescaped(name), unescaped(value)
         if name not in headers:
             headers[name] = value
-    return command, lines, headers
+    return command, names, headers

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final
 
-from jmsbridge.spi import BackendError, Envelope, Interest, Mode
+from jmsbridge.spi import Envelope, Interest, Mode
 from jmsbridge.transport.network.link_life import ignored
-from jmsbridge_stomp.connection.errors import Refusal
 from jmsbridge_stomp.connection.products import Product
 from jmsbridge_stomp.connection.sockets import log
 from jmsbridge_stomp.connection.stomp_socket import Answered, StompSocket
@@ -67,9 +66,7 @@ class Receiver:
         self._arrived: Callable[[Sequence[Frame]], None] = ignored
         self._names: list[str] = []  # of its subscriptions at the broker, which share all else
 
-    def subscribe(
-        self, arrived: Callable[[Sequence[Frame]], None], answered: Callable[[Refusal | BackendError | None], None]
-    ) -> None:
+    def subscribe(self, arrived: Callable[[Sequence[Frame]], None], answered: Answered) -> None:
         """Begin; messages may arrive before the answer."""
         self._arrived = arrived
         self._add(answered)
@@ -93,7 +90,7 @@ class Receiver:
         """Take as much again."""
         self._add(ignored)  # if the broker refuses it, the others go on
 
-    def _add(self, answered: Callable[[Refusal | BackendError | None], None]) -> None:
+    def _add(self, answered: Answered) -> None:
         name = f"jb{next(_numbers)}"
         self._names.append(name)
         self.socket.subscriptions[name] = self._arrived

@@ -1,11 +1,14 @@
 """Where a broker writes message after message, a moment without reading lets more of them come together."""
 
+from typing import NamedTuple
+
 import pytest
 
 from jmsbridge.spi import Address
-from jmsbridge.testing.suite.contract.support import subscribe
+from jmsbridge.testing.suite.contract.support import Box, subscribe
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.transport.network.stream import ByteStream
+from jmsbridge_stomp.link import Link
 from jmsbridge_stomp.protocol.frames import Frame, encode
 from tests.stomp.faults.conftest import Connect, Start
 from tests.stomp.faults.peer import CLASSIC, Line, answer
@@ -31,37 +34,42 @@ class _Feeder:
         self.line.raw(count * (encode("MESSAGE", headers.items(), b"x") + b"\n"))
 
 
+class _Stream(NamedTuple):
+    """A consumer that is fed, its link, and how often reading paused."""
+
+    peer: _Feeder
+    link: Link
+    box: Box
+    paused: list[object]
+
+
+@pytest.fixture
+def stream(start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> _Stream:
+    peer, paused = _Feeder(), list[object]()
+    link = connect(start(peer.heard, CLASSIC))
+    _, box = subscribe(link.channel(False), Address("queue"), 300, window=300)
+    eventually(lambda: peer.name)
+    monkeypatch.setattr(ByteStream, "wait_for_more", lambda stream: paused.append(stream))
+    return _Stream(peer, link, box, paused)
+
+
 @pytest.mark.parametrize(
     ("counts", "pauses"),
     [([8, 8, 63], 2), ([7, 7, 7], 0), ([20, 1, 20, 1], 0), ([64, 64, 64], 0)],
     ids=["streams", "few", "bursts", "many already"],
 )
-def test_only_a_stream_is_read_in_larger_pieces(
-    start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch, counts: list[int], pauses: int
-) -> None:
-    paused: list[object] = []
-    peer = _Feeder()
-    link = connect(start(peer.heard, CLASSIC))
-    _, box = subscribe(link.channel(False), Address("queue"), 300, window=300)
-    eventually(lambda: peer.name)
-    monkeypatch.setattr(ByteStream, "wait_for_more", lambda stream: paused.append(stream))
+def test_only_a_stream_is_read_in_larger_pieces(stream: _Stream, counts: list[int], pauses: int) -> None:
     for number, count in enumerate(counts, 1):
-        peer.write(count)
-        box.wait(sum(counts[:number]))
-    eventually(lambda: len(paused) == pauses)
+        stream.peer.write(count)
+        stream.box.wait(sum(counts[:number]))
+    eventually(lambda: len(stream.paused) == pauses)
 
 
-def test_an_awaited_answer_is_read_at_once(start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    paused: list[object] = []
-    peer = _Feeder()
-    link = connect(start(peer.heard, CLASSIC))
-    _, box = subscribe(link.channel(False), Address("queue"), 300, window=300)
-    eventually(lambda: peer.name)
-    monkeypatch.setattr(ByteStream, "wait_for_more", lambda stream: paused.append(stream))
-    peer.answers = False
-    subscribe(link.channel(False), Address("other"), 1)
+def test_an_awaited_answer_is_read_at_once(stream: _Stream) -> None:
+    stream.peer.answers = False
+    subscribe(stream.link.channel(False), Address("other"), 1)
     for number in range(1, 4):
-        peer.write(10)
-        box.wait(10 * number)
-    assert paused == []
-    peer.answers = True
+        stream.peer.write(10)
+        stream.box.wait(10 * number)
+    assert stream.paused == []
+    stream.peer.answers = True
