@@ -80,9 +80,10 @@ class Decoder:
     def _message_id(self, headers: dict[str, str]) -> str | None:
         if self._dialect.amqp:
             return _text(headers, "amqp-message-id")  # the broker's own differs with each delivery
-        given = _text(headers, "__HDR_MESSAGE_ID") or _text(headers, "message-id")  # of OpenWire, or the broker's own
+        given = headers.get("__HDR_MESSAGE_ID", headers.get("message-id"))  # that of OpenWire, or the broker's own
         if given is None:
             return None
+        given = unescaped(given)
         if self._dialect.routes:  # "consumer,message": the second part is the same for every consumer
             given = given.rpartition(",")[2]
         return given if given.startswith("ID:") else f"ID:{given}"
