@@ -351,9 +351,9 @@ class Subscription:
     def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
         if answered is None:
             accept_all(tokens)
-            receiver = self._receiver
-            if receiver is not None and receiver.is_wide and receiver.deliveries:
-                self._commands.watch(len(receiver.deliveries))
+            awaited = 0 if self._receiver is None else self._receiver.awaited
+            if awaited:
+                self._commands.watch(awaited)
         else:
             for token in tokens:
                 if not token.receiver.accept(token, answered):
