@@ -81,6 +81,8 @@ class Channel(QueuedChannel[Outgoing, Transaction]):
                 return
             if key is not None:
                 self._facts.active.add(key)
+            if interest.mode is Mode.BROWSE:
+                self._life.thread.look()  # what was accepted is not to be shown
             self._subscriptions.append(made)
             made.open(done)
 

@@ -83,7 +83,7 @@ class Report(msgspec.Struct):
 
 def run(plan: Plan, folder: Path, say: Callable[[str], None] = lambda text: None) -> Report:
     """Carry out a run; ledgers and output of its processes, and the broker's log, stay in ``folder``."""
-    place = f"faults-{os.getpid()}-{plan.seed}"
+    place = f"faults.{os.getpid()}-{plan.seed}"  # of such a queue, the lab's Artemis moves nothing to its DLQ
     with contextlib.ExitStack() as stack:
         broker = _broker(plan, folder, stack)
         url, proxy = plan.broker if broker is None else broker.url(plan.scheme), None

@@ -66,7 +66,7 @@ class StompSocket:
         self._unflushed: list[bytes] = []
         self._size = self._produced = 0  # bytes in _unflushed, and of all frames so far
         self._last = 0  # where the last frame begins
-        self._is_stream = False  # whether the last read was part of a stream of messages
+        self._alike = 0  # the last reads in a row that may be parts of a stream of messages
         self._full: set[str] = set()
         self._reads = True
         self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
@@ -240,10 +240,15 @@ class StompSocket:
                 for frame in together:
                     self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
-        is_stream = not self._answers and len(frames) in _STREAM and frames[-1].command == "MESSAGE"
-        if is_stream and self._is_stream:
+        is_part = not self._answers and len(frames) in _STREAM and frames[-1].command == "MESSAGE"
+        self._alike = self._alike + 1 if is_part else 0
+        if self.reads_stream:
             self._stream.wait_for_more()
-        self._is_stream = is_stream
+
+    @property
+    def reads_stream(self) -> bool:
+        """Whether the broker writes message after message, which are read in larger pieces."""
+        return self._alike > 1
 
     def _pass_on(self, messages: Iterable[Frame]) -> None:
         for name, together in groupby(messages, _subscription_of):

@@ -351,8 +351,9 @@ class Subscription:
     def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
         if answered is None:
             accept_all(tokens)
-            if self._receiver is not None and self._receiver.is_wide:
-                self._commands.watch()  # for more of them
+            awaited = 0 if self._receiver is None else self._receiver.awaited
+            if awaited:
+                self._commands.watch(awaited)
         else:
             for token in tokens:
                 if not token.receiver.accept(token, answered):

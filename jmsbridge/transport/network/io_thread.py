@@ -25,7 +25,7 @@ log = logging.getLogger("jmsbridge.transport")
 
 T = TypeVar("T")
 
-_SOME = 64  # waiting items from which a watched mailbox wakes the thread
+_SOME = 64  # waiting items from which a watched mailbox wakes the thread, at most
 _CROWD = 128  # waiting items from which a caller lets the I/O thread run
 _GIVE_WAY = 50e-6  # seconds
 _TICK = 1e-3  # seconds
@@ -79,9 +79,10 @@ class IoThread:
         """Run this within about a millisecond, together with all others that are asked for until then."""
         self._looks.append(look)
         if len(self._looks) == 1:
-            self.call_later(_TICK, self._look)
+            self.call_later(_TICK, self.look)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Run now what was asked for with ``look_later``."""
         looks, self._looks = self._looks, []
         for look in looks:
             look()
@@ -165,6 +166,7 @@ class Mailbox(Generic[T]):
         self._round = 1
         self._called = 0  # the last round in which ``work`` was posted
         self._watched = False
+        self._enough = _SOME  # waiting items that wake the thread although the mailbox is watched
         self._refusing = threading.RLock()  # held while items are refused, by one thread at a time
         self.items: deque[T] = deque()
 
@@ -179,7 +181,7 @@ class Mailbox(Generic[T]):
             if self._thread.ended is not None:
                 self.refuse_all()
             elif self._called != now:
-                if not (self._watched and waits) or len(self.items) >= _SOME:
+                if not (self._watched and waits) or len(self.items) >= self._enough:
                     self._thread.post(self.work)
                     self._called = now
             elif len(self.items) >= _CROWD and not self._thread.is_current():
@@ -191,8 +193,12 @@ class Mailbox(Generic[T]):
                 self.refuse_all()
             raise
 
-    def watch(self) -> None:
-        """Serve new items within about a millisecond; until then a few do not wake the thread. On the I/O thread."""
+    def watch(self, awaited: int = _SOME) -> None:
+        """Serve new items within about a millisecond; until then a few do not wake the thread. On the I/O thread.
+
+        So many are ``awaited`` at least: if they wait, the thread is woken, since perhaps no others come.
+        """
+        self._enough = min(awaited, _SOME)
         if not self._watched:
             self._watched = True
             self._thread.look_later(self._look)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from jmsbridge_stomp.protocol.frames import Frame, encode
 from jmsbridge_stomp.protocol.parsing import Malformed, Parser
 
-__all__ = ["ARTEMIS", "CLASSIC", "RABBITMQ", "Line", "Peer", "answer"]
+__all__ = ["ARTEMIS", "CLASSIC", "RABBITMQ", "Line", "Peer", "Subscribed", "answer"]
 
 ARTEMIS = "ActiveMQ-Artemis/2.56.0"
 CLASSIC = "ActiveMQ/6.3.1"
@@ -113,3 +113,28 @@ def answer(line: Line, frame: Frame) -> None:
         line.write("ERROR", {"receipt-id": receipt, "message": "not authorized"})
     elif receipt:
         line.write("RECEIPT", {"receipt-id": receipt})
+
+
+class Subscribed:
+    """Answers everything, and remembers what was subscribed."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.line: Line | None = None
+
+    def heard(self, line: Line, frame: Frame) -> None:
+        """One frame of the client."""
+        if frame.command == "SUBSCRIBE" and frame.headers["destination"].endswith(("queue", "topic")):
+            self.line = line
+            self.names.append(frame.headers["id"])
+        answer(line, frame)
+
+    def deliver(self, *texts: bytes) -> None:
+        """Send it messages together."""
+        assert self.line is not None
+        data = b""
+        for text in texts:
+            name = text.decode()
+            headers = {"subscription": self.names[-1], "message-id": name, "ack": name, "jb_types": ""}
+            data += encode("MESSAGE", headers.items(), text) + b"\n"
+        self.line.raw(data)

@@ -10,37 +10,12 @@ from jmsbridge.testing.suite.contract.support import Answer, subscribe
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.transport.network.io_thread import IoThread
 from jmsbridge_stomp.messages.wire import Decoder, Inbound
-from jmsbridge_stomp.protocol.frames import Frame, encode
+from jmsbridge_stomp.protocol.frames import Frame
 from jmsbridge_stomp.receiving import subscription as subscriptions
 from tests.stomp.faults.conftest import Connect, Start
-from tests.stomp.faults.peer import ARTEMIS, CLASSIC, Line, answer
+from tests.stomp.faults.peer import ARTEMIS, CLASSIC, Line, Subscribed, answer
 
 ENDS = [(ARTEMIS, Address("queue")), (ARTEMIS, Address("topic", topic=True)), (CLASSIC, Address("topic", topic=True))]
-
-
-class Subscribed:
-    """Answers everything, and remembers what was subscribed."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self.line: Line | None = None
-
-    def heard(self, line: Line, frame: Frame) -> None:
-        """One frame of the client."""
-        if frame.command == "SUBSCRIBE" and frame.headers["destination"].endswith(("queue", "topic")):
-            self.line = line
-            self.names.append(frame.headers["id"])
-        answer(line, frame)
-
-    def deliver(self, *texts: bytes) -> None:
-        """Send it messages together."""
-        assert self.line is not None
-        data = b""
-        for text in texts:
-            name = text.decode()
-            headers = {"subscription": self.names[-1], "message-id": name, "ack": name, "jb_types": ""}
-            data += encode("MESSAGE", headers.items(), text) + b"\n"
-        self.line.raw(data)
 
 
 @pytest.fixture

@@ -106,6 +106,19 @@ def test_many_items_wake_the_thread_while_it_polls(world: World, monkeypatch: py
     eventually(lambda: world.served == list(range(64)))
 
 
+def test_the_last_awaited_item_wakes_the_thread_while_it_polls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.loop, "look_later", lambda look: None)
+    world.box.watch(3)
+    world.box.put(1)
+    world.box.put(2)
+    passed = threading.Event()
+    world.loop.post(passed.set)
+    assert passed.wait(5)
+    assert world.served == []
+    world.box.put(3)
+    eventually(lambda: world.served == [1, 2, 3])
+
+
 def test_polling_finds_items_without_a_wake_up(world: World) -> None:
     put = threading.Event()
 
