@@ -44,6 +44,8 @@ class Sockets:
         self.heartbeat = heartbeat
         self.escapes_login = False
         """Whether the broker reads escapes in CONNECT."""
+        self.sent = 0
+        """How many messages were written."""
         self.members: set[Member] = set()
         self.dirty: set[Member] = set()
         """Those with something to write after this batch."""

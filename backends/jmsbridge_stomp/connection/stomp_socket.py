@@ -22,7 +22,7 @@ from jmsbridge_stomp.sending.turns import Turns
 
 __all__ = ["Answered", "StompSocket"]
 
-_STREAM = range(8, 64)  # frames in one read, of a broker that would write more of them in the next moment
+_STREAM = range(4, 64)  # frames in one read, of a broker that would write more of them in the next moment
 _HIGH = 1 << 18  # with so many bytes waiting, the socket is full
 
 _ENDS = 2.0  # seconds after an ERROR in which the end of the socket is its consequence
@@ -66,7 +66,7 @@ class StompSocket:
         self._unflushed: list[bytes] = []
         self._size = self._produced = 0  # bytes in _unflushed, and of all frames so far
         self._last = 0  # where the last frame begins
-        self._alike = 0  # the last reads in a row that may be parts of a stream of messages
+        self._alike = self._sent = 0  # reads in a row that may be parts of a stream; ``sockets.sent`` at the last
         self._full: set[str] = set()
         self._reads = True
         self._answers: dict[str, tuple[int, Answered]] = {}  # by receipt: where the frame begins, who is told
@@ -153,6 +153,7 @@ class StompSocket:
 
     def send(self, rest: bytes, answered: Answered | None, more: bytes = b"") -> None:
         """Write SEND; ``rest`` is what the encoder made, ``more`` are more header lines."""
+        self._sockets.sent += 1
         if answered is None:
             self._write(b"SEND\n%b%b" % (more, rest))
         else:
@@ -240,8 +241,10 @@ class StompSocket:
                 for frame in together:
                     self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
-        is_part = not self._answers and len(frames) in _STREAM and frames[-1].command == "MESSAGE"
-        self._alike = self._alike + 1 if is_part else 0
+        sent = self._sockets.sent
+        awaits = sent != self._sent or bool(self._answers)  # the messages may be replies, and requests to answer
+        is_part = not awaits and len(frames) in _STREAM and frames[-1].command == "MESSAGE"
+        self._alike, self._sent = self._alike + 1 if is_part else 0, sent
         if self.reads_stream:
             self._stream.wait_for_more()
 

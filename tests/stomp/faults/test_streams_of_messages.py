@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from jmsbridge.spi import Address
-from jmsbridge.testing.suite.contract.support import Box, subscribe
+from jmsbridge.testing.suite.contract.support import Box, envelope, send, subscribe
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge_stomp.link import Link
@@ -55,7 +55,7 @@ def stream(start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> _
 
 @pytest.mark.parametrize(
     ("counts", "pauses"),
-    [([8, 8, 63], 2), ([7, 7, 7], 0), ([20, 1, 20, 1], 0), ([64, 64, 64], 0)],
+    [([4, 4, 63], 2), ([3, 3, 3], 0), ([20, 1, 20, 1], 0), ([64, 64, 64], 0)],
     ids=["streams", "few", "bursts", "many already"],
 )
 def test_only_a_stream_is_read_in_larger_pieces(stream: _Stream, counts: list[int], pauses: int) -> None:
@@ -63,6 +63,16 @@ def test_only_a_stream_is_read_in_larger_pieces(stream: _Stream, counts: list[in
         stream.peer.write(count)
         stream.box.wait(sum(counts[:number]))
     eventually(lambda: len(stream.paused) == pauses)
+
+
+def test_what_may_be_a_reply_is_read_at_once(stream: _Stream) -> None:
+    """A message that was sent since the last read may be its request, or the reply to one that came."""
+    channel = stream.link.channel(False)
+    for number in range(1, 4):
+        send(channel, envelope(Address("other")))
+        stream.peer.write(10)
+        stream.box.wait(10 * number)
+    assert stream.paused == []
 
 
 def test_an_awaited_answer_is_read_at_once(stream: _Stream) -> None:
