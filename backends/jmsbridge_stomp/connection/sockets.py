@@ -45,7 +45,7 @@ class Sockets:
         self.escapes_login = False
         """Whether the broker reads escapes in CONNECT."""
         self.sent = 0
-        """How many messages were written."""
+        """How many messages were written, other than requests to the broker itself."""
         self.members: set[Member] = set()
         self.dirty: set[Member] = set()
         """Those with something to write after this batch."""

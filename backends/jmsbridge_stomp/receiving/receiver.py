@@ -20,7 +20,7 @@ from jmsbridge_stomp.selecting.rewriting import rewritten
 __all__ = ["Delivery", "Receiver", "accept_all", "accept_one", "name_of", "selector_of"]
 
 _OVERHEAD: Final = 512  # bytes of a message beside its body and its headers
-_WIDE: Final = 64  # a window in which acknowledgements may wait, and how many
+_WIDE: Final = 64  # the smallest window in which acknowledgements may wait for others; also how many, in a stream
 _REMEMBERED: Final = 500  # acknowledgements in transactions, see ``Transaction``
 _OWN: Final = re.compile(r"(?!ID\\c)|ID\\c.*\\c-?\d+\\c-?\d+\\c-?\d+\Z")  # as ActiveMQ Classic writes its ids
 _receiver_of = attrgetter("receiver")
@@ -174,10 +174,13 @@ class Receiver:
 
     @property
     def awaited(self) -> int:
-        """How many acknowledgements may wait for each other: of what has arrived, or comes within this moment."""
+        """How many accepted messages wake the I/O thread at once: all that are held, or more in a stream.
+
+        0 if none may wait for others.
+        """
         if self._most < _WIDE:
             return 0
-        return _WIDE if self.socket.reads_stream else len(self.deliveries)
+        return _WIDE if self.socket.reads_stream else len(self.deliveries) - len(self.returned)
 
     def join(self, deliveries: Iterable[Delivery]) -> list[Delivery]:
         """Those of the messages that are not settled, which are now accepted in the open transaction."""

@@ -351,9 +351,7 @@ class Subscription:
     def _settle_accepted(self, tokens: Sequence[Delivery], answered: Answers | None = None) -> None:
         if answered is None:
             accept_all(tokens)
-            awaited = 0 if self._receiver is None else self._receiver.awaited
-            if awaited:
-                self._commands.watch(awaited)
+            self._commands.watch(0 if self._receiver is None else self._receiver.awaited)
         else:
             for token in tokens:
                 if not token.receiver.accept(token, answered):

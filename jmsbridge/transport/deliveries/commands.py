@@ -41,12 +41,12 @@ class Commands:
         """Accept these messages on the I/O thread, if that is still possible."""
         self._box.put(tokens)
 
-    def watch(self, unsettled: int) -> None:
+    def watch(self, awaited: int) -> None:
         """What is accepted within about a millisecond need not wake the I/O thread; on that thread.
 
-        The last of so many ``unsettled`` messages wakes it, if they are accepted one by one.
+        The last of ``awaited`` messages wakes it at once, if they are accepted one by one.
         """
-        self._box.watch(unsettled)
+        self._box.watch(awaited)
 
     def work(self) -> None:
         """Run what waits, before the subscription ends; on the I/O thread."""

@@ -196,10 +196,10 @@ class Mailbox(Generic[T]):
     def watch(self, awaited: int = _SOME) -> None:
         """Serve new items within about a millisecond; until then a few do not wake the thread. On the I/O thread.
 
-        So many are ``awaited`` at least: if they wait, the thread is woken, since perhaps no others come.
+        When ``awaited`` items wait, the thread is woken at once: perhaps no others come.
         """
         self._enough = min(awaited, _SOME)
-        if not self._watched:
+        if awaited > 1 and not self._watched:
             self._watched = True
             self._thread.look_later(self._look)
 

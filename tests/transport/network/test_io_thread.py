@@ -117,6 +117,9 @@ def test_the_last_awaited_item_wakes_the_thread_while_it_polls(world: World, mon
     assert world.served == []
     world.box.put(3)
     eventually(lambda: world.served == [1, 2, 3])
+    world.box.watch(0)
+    world.box.put(4)
+    eventually(lambda: world.served == [1, 2, 3, 4])
 
 
 def test_polling_finds_items_without_a_wake_up(world: World) -> None:
