@@ -166,8 +166,8 @@ class FastCalls:
         lib = self._lib
         size = lib.pn_data_encode(lib.pn_disposition_data(lib.pn_delivery_remote(delivery)), self._room, _ROOM)
         raw = bytes(self._ffi.buffer(self._room, max(0, size)))
-        if raw[:1] == b"\xc0" and raw[3:4] == b"\xa0":
-            at = 5 + raw[4]
+        if raw[:1] == b"\xd0" and raw[9:10] == b"\xa0":  # a long list, as proton writes it, with a short name
+            at = 11 + raw[10]
             if raw[at : at + 2] == b"\x00\x53":
                 return raw[at + 2]
             if raw[at:] in (b"", b"\x40"):

@@ -54,6 +54,25 @@ def test_what_is_committed_is_there_and_what_is_rolled_back_is_not(opened: Opene
     assert len({sent.txn for sent in opened.records.sent}) == 3
 
 
+def test_outcomes_in_a_transaction_are_read_without_proton_s_objects(
+    opened: Opened, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would take a fifth of the CPU of each message."""
+    from jmsbridge_amqp.connection import states
+
+    slowly, read = list[Any](), states.outcome_in
+
+    def note(data: Any) -> int:
+        slowly.append(data)
+        return read(data)
+
+    monkeypatch.setattr(states, "outcome_in", note)
+    channel = opened.link.channel(True)
+    sent_async(channel, "1", "2")
+    assert commit(channel) is None
+    assert len(slowly) == (0 if request.node.callspec.params["calls"] == "fast" else 2)
+
+
 def test_a_refused_coordinator(opened: Opened) -> None:
     opened.script.attach = lambda link: Condition("amqp:not-implemented") if link.coordinator else "attach"
     with pytest.raises(NotSupported, match="transactions"):
