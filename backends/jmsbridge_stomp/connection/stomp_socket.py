@@ -241,10 +241,10 @@ class StompSocket:
                 for frame in together:
                     self._take(frame)
         self._stream.rest(len(frames), len(self._answers))
-        sent = self._sockets.sent
-        awaits = sent != self._sent or bool(self._answers)  # the messages may be replies, and requests to answer
+        awaits = self._sent != self._sockets.sent or bool(self._answers)  # the messages may be replies, or requests
         is_part = not awaits and len(frames) in _STREAM and frames[-1].command == "MESSAGE"
-        self._alike, self._sent = self._alike + 1 if is_part else 0, sent
+        self._alike = self._alike + 1 if is_part else 0
+        self._sent = self._sockets.sent
         if self.reads_stream:
             self._stream.wait_for_more()
 

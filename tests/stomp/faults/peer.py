@@ -92,9 +92,13 @@ class Peer:
             self.lines.append(line)
             threading.Thread(target=line.run, daemon=True).start()
 
+    def frames(self) -> list[Frame]:
+        """All that the client wrote, one connection after the other."""
+        return [frame for line in self.lines for frame in line.frames]
+
     def sent(self) -> list[Frame]:
         """All messages of the client, over every connection."""
-        return [frame for line in self.lines for frame in line.frames if frame.command == "SEND"]
+        return [frame for frame in self.frames() if frame.command == "SEND"]
 
     def close(self) -> None:
         """Stop listening, and end all connections."""

@@ -81,7 +81,7 @@ def test_what_was_accepted_just_before_is_acknowledged(
     box.wait(20)
 
     def told() -> list[tuple[str, str]]:
-        return [(frame.command, frame.headers.get("id", "")) for one in line.lines for frame in one.frames]
+        return [(frame.command, frame.headers.get("id", "")) for frame in line.frames()]
 
     for number, token in enumerate(box.tokens[:19]):  # the last one would not wait
         subscription.settle([token], Outcome.ACCEPTED)

@@ -314,7 +314,7 @@ def test_no_nack_is_ever_written(start: Start, connect: Connect, server: str) ->
     settle(subscription, box.tokens[:1], Outcome.FAILED)
     settle(subscription, box.tokens[1:], Outcome.RELEASED)
     subscription.close()
-    commands = {frame.command for line in peer.lines for frame in line.frames}
+    commands = {frame.command for frame in peer.frames()}
     assert "UNSUBSCRIBE" in commands
     assert not commands & {"NACK", "ACK"}
 
@@ -381,7 +381,7 @@ def test_a_password_that_the_broker_takes_for_escapes(
     peer = start(reads_escapes, CLASSIC)
     link = connect(peer, user="u", password=password)
     send(link.channel(False), envelope(QUEUE))  # over another socket
-    tried = [frame.headers["passcode"] for line in peer.lines for frame in line.frames if frame.command == "CONNECT"]
+    tried = [frame.headers["passcode"] for frame in peer.frames() if frame.command == "CONNECT"]
     assert tried == [*asked, asked[-1]]
     with pytest.raises(AuthenticationFailed, match="check user and password"):
         connect(peer, user="u", password=f"{password}x")

@@ -9,29 +9,22 @@ from jmsbridge.testing.suite.contract.support import Box, envelope, send, subscr
 from jmsbridge.testing.suite.support import eventually
 from jmsbridge.transport.network.stream import ByteStream
 from jmsbridge_stomp.link import Link
-from jmsbridge_stomp.protocol.frames import Frame, encode
+from jmsbridge_stomp.protocol.frames import Frame
 from tests.stomp.faults.conftest import Connect, Start
-from tests.stomp.faults.peer import CLASSIC, Line, answer
+from tests.stomp.faults.peer import CLASSIC, Line, Subscribed
 
 
-class _Feeder:
-    """Answers everything, and writes messages when it is told to."""
+class _Feeder(Subscribed):
+    """Answers everything while ``answers``, and writes messages when it is told to."""
 
-    def __init__(self) -> None:
-        self.name = ""
-        self.answers = True
-        self.line: Line | None = None
+    answers = True
 
     def heard(self, line: Line, frame: Frame) -> None:
         if self.answers:
-            answer(line, frame)
-        if frame.command == "SUBSCRIBE" and frame.headers["destination"] == "/queue/queue":
-            self.line, self.name = line, frame.headers["id"]
+            super().heard(line, frame)
 
     def write(self, count: int) -> None:
-        assert self.line is not None
-        headers = {"subscription": self.name, "message-id": "1", "ack": "1"}
-        self.line.raw(count * (encode("MESSAGE", headers.items(), b"x") + b"\n"))
+        self.deliver(*count * [b"1"])
 
 
 class _Stream(NamedTuple):
@@ -48,7 +41,7 @@ def stream(start: Start, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> _
     peer, paused = _Feeder(), list[object]()
     link = connect(start(peer.heard, CLASSIC))
     _, box = subscribe(link.channel(False), Address("queue"), 300, window=300)
-    eventually(lambda: peer.name)
+    eventually(lambda: peer.names)
     monkeypatch.setattr(ByteStream, "wait_for_more", lambda stream: paused.append(stream))
     return _Stream(peer, link, box, paused)
 

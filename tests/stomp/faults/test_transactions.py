@@ -194,7 +194,7 @@ def test_the_broker_is_asked_once_for_each_link(start: Start, connect: Connect) 
         assert commit(channel) is None
     plain = link.channel(False)
     sends(plain, "b")
-    asked = [frame for line in peer.lines for frame in line.frames if frame.headers.get("transaction") == RULE]
+    asked = [frame for frame in peer.frames() if frame.headers.get("transaction") == RULE]
     assert [frame.command for frame in asked] == ["BEGIN", "SEND", "COMMIT"]
 
 

@@ -16,7 +16,7 @@ def _a_long_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _acknowledged(peer: Peer) -> list[str]:
-    return [frame.headers["id"] for line in peer.lines for frame in line.frames if frame.command == "ACK"]
+    return [frame.headers["id"] for frame in peer.frames() if frame.command == "ACK"]
 
 
 def test_the_last_message_that_was_received_is_acknowledged_at_once(start: Start, connect: Connect) -> None:
@@ -47,7 +47,7 @@ def test_a_browser_does_not_overtake_what_was_acknowledged(start: Start, connect
     subscription.settle(box.tokens[1:2], Outcome.ACCEPTED)  # one more is unsettled, so this one waits for it
     subscribe(channel, Address("queue"), 10, mode=Mode.BROWSE)
     eventually(lambda: len(broker.names) == 2)
-    frames = [frame for line in peer.lines for frame in line.frames]
+    frames = peer.frames()
     browse = next(number for number, frame in enumerate(frames) if "browser" in frame.headers)
     assert _acknowledged(peer) == [frame.headers["id"] for frame in frames[:browse] if frame.command == "ACK"]
     assert _acknowledged(peer) == ["0", "1"]
